@@ -1,0 +1,1 @@
+"""kernelref tells whether an optimised GPU kernel is still the same computation."""

@@ -1,0 +1,1 @@
+"""What is kept: case files and the corpus."""

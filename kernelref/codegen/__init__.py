@@ -1,0 +1,1 @@
+"""How a Kernel becomes a program: lowering and rendering."""

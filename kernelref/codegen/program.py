@@ -1,0 +1,221 @@
+"""A Program: a lowered Kernel as loop IR, with launch sizes and buffers.
+
+What a Program means is what `run/interp` does with it; a renderer prints it and decides nothing.
+
+Two expression languages meet here. Addresses, guards and extents are index expressions
+(`ir/index`) over the launch ids (`GROUP_IDS`, `LOCAL_IDS`), the variables of enclosing `Loop`s
+and the symbolic variables that the Program takes as arguments. Everything with a dtype is a
+`ProgramValue`; a `Define` names one, so that the text stays flat and shared subtrees are computed
+once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from kernelref.ir.ast import Op, ReduceOp
+from kernelref.ir.dtype import DType
+from kernelref.ir.index import Expr, Sint, Var
+
+GROUP_IDS = ("gidx0", "gidx1", "gidx2")
+LOCAL_IDS = ("lidx0", "lidx1", "lidx2")
+
+
+@dataclass(frozen=True, slots=True)
+class BufferArgument:
+    """A pointer or image argument. Units: `elements` counts elements of `dtype.storage`."""
+
+    name: str
+    number: int
+    dtype: DType
+    elements: Sint
+    is_output: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SharedArray:
+    """On-chip memory of one work-group. Units: `elements` counts elements of `dtype`."""
+
+    name: str
+    dtype: DType
+    elements: int
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of on-chip memory."""
+        return self.elements * self.dtype.itemsize
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A private variable of one work-item: `lanes` values of `dtype` (1, 2 or 4)."""
+
+    name: str
+    dtype: DType
+    lanes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant value; an Expr is a symbolic variable's value converted to `dtype`."""
+
+    value: bool | int | float | Expr
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class LoadGlobal:
+    """`lanes` consecutive elements from `address` on; 0, without access, where `guard` is 0.
+
+    A load of more than one lane is aligned to `lanes` elements. For an image, `address` counts
+    elements in row-major order over (rows, columns, 4), and lanes is 4 or 1.
+    """
+
+    buffer: str
+    address: Sint
+    guard: Sint
+    dtype: DType
+    lanes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LoadShared:
+    """`lanes` consecutive elements of a shared array."""
+
+    array: str
+    address: Sint
+    dtype: DType
+    lanes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One lane of a register with several."""
+
+    register: Register
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """Several scalars as one value of that many lanes."""
+
+    parts: tuple[Operand, ...]
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """An element-wise op on scalars of one dtype (`ir/semantics` says what it does)."""
+
+    op: Op
+    operands: tuple[Operand, ...]
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Convert:
+    """A cast, or with `bitcast` the same bits under another dtype."""
+
+    operand: Operand
+    dtype: DType
+    bitcast: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Combine:
+    """One step of a reduction: the accumulator and one more value (SUM over bool is OR)."""
+
+    op: ReduceOp
+    left: Operand
+    right: Operand
+    dtype: DType
+
+
+Operand: TypeAlias = Register | Lane | Literal
+ProgramValue: TypeAlias = Operand | LoadGlobal | LoadShared | Pack | Apply | Convert | Combine
+
+
+@dataclass(frozen=True, slots=True)
+class Define:
+    """A new register with its value; it lives until the enclosing block ends."""
+
+    register: Register
+    value: ProgramValue
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """A new value for an existing register."""
+
+    register: Register
+    value: ProgramValue
+
+
+@dataclass(frozen=True, slots=True)
+class StoreGlobal:
+    """Write the lanes of `value` from `address` on, where `guard` is not 0."""
+
+    buffer: str
+    address: Sint
+    guard: Sint
+    value: Operand
+    lanes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class StoreShared:
+    """Write the lanes of `value` to a shared array from `address` on."""
+
+    array: str
+    address: Sint
+    value: Operand
+    lanes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Run `body` for variable = 0 .. extent-1, in order."""
+
+    variable: Var
+    extent: Sint
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """Run `body` where `condition` is not 0."""
+
+    condition: Expr
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """All work-items of a group meet; shared and global writes before it are visible after it."""
+
+
+Statement: TypeAlias = Define | Assign | StoreGlobal | StoreShared | Loop | Guarded | Barrier
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A lowered Kernel.
+
+    Units: `groups` counts work-groups, `local` work-items in a group (x, y, z).
+    `variables` are the symbolic variables, passed as int arguments after the buffers.
+    """
+
+    name: str
+    buffers: tuple[BufferArgument, ...]
+    variables: tuple[Var, ...]
+    groups: tuple[Sint, Sint, Sint]
+    local: tuple[int, int, int]
+    body: tuple[Statement, ...]
+    shared: tuple[SharedArray, ...] = field(default=())
+
+    @property
+    def shared_nbytes(self) -> int:
+        """Bytes of on-chip memory that one work-group takes."""
+        return sum(array.nbytes for array in self.shared)

@@ -1,0 +1,1 @@
+"""What a kernel means: dtypes, index expressions, views, ShapeTrackers, ASTs."""

@@ -1,0 +1,1 @@
+"""What an optimizer may do: Kernels, typed axes, opts and their rules."""

@@ -1,0 +1,1 @@
+"""The rules of every opt, one record each."""

@@ -1,0 +1,1 @@
+"""Whose optimizer is under test."""

@@ -1,0 +1,1 @@
+"""Installed tinygrad releases, each in a worker process of its own."""
