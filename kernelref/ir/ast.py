@@ -1,9 +1,9 @@
 """The AST: what a kernel computes, with no schedule in it.
 
 One or more `Store` nodes over loads, constants, element-wise operations and reductions. Every
-Load, Constant and Store carries a ShapeTracker that says where the value of each point lies in its
-buffer. Nodes are interned: shared subtrees are one object. What each op does to values is in `semantics`,
-what a whole AST means in `run/oracle`.
+Load, Constant and Store carries a ShapeTracker that says where the value of each point lies in
+its buffer. Nodes are interned: shared subtrees are one object. What each op does to values is in
+`semantics`, what a whole AST means in `run/oracle`.
 """
 
 from __future__ import annotations

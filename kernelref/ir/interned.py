@@ -19,6 +19,7 @@ class InternedMeta(type):
     """Construction returns the node that already exists for these fields, if there is one."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """The node for these fields."""
         node = super().__call__(*args, **kwargs)
         return _TABLE.setdefault((cls, *node.intern_key()), node)
 

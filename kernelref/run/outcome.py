@@ -33,7 +33,7 @@ class Outcome(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """The outcome of one kernel on one device. Units: outputs count elements, `seconds` wall time."""
+    """How one kernel ended on one device. Units: outputs count elements, `seconds` wall time."""
 
     outcome: Outcome
     detail: str = ""
