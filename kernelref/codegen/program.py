@@ -3,15 +3,16 @@
 What a Program means is what `run/interp` does with it; a renderer prints it and decides nothing.
 
 Two expression languages meet here. Addresses, guards and extents are index expressions
-(`ir/index`) over the launch ids (`GROUP_IDS`, `LOCAL_IDS`), the variables of enclosing `Loop`s
-and the symbolic variables that the Program takes as arguments. Everything with a dtype is a
+(`ir/index`) over the launch ids (`GROUP_IDS`, `LOCAL_IDS`), the variables of enclosing `Loop`s and
+of `DefineIndex`, and the symbolic variables that the Program takes as arguments. They are computed
+in 32-bit integers, but those in `Program.wide` in 64-bit ones. Everything with a dtype is a
 `ProgramValue`; a `Define` names one, so that the text stays flat and shared subtrees are computed
 once.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from kernelref.ir.ast import Op, ReduceOp
@@ -24,7 +25,11 @@ LOCAL_IDS = ("lidx0", "lidx1", "lidx2")
 
 @dataclass(frozen=True, slots=True)
 class BufferArgument:
-    """A pointer or image argument. Units: `elements` counts elements of `dtype.storage`."""
+    """A pointer or image argument. Units: `elements` counts elements of `dtype.storage`.
+
+    An image dtype means an image2d_t of (rows, columns) texels of 4 channels, only read or only
+    written. An image of the AST that lowering places in plain memory has its storage dtype here.
+    """
 
     name: str
     number: int
@@ -65,11 +70,21 @@ class Literal:
 
 
 @dataclass(frozen=True, slots=True)
+class Masked:
+    """`operand` where `guard` is not 0, else 0: a constant outside its mask."""
+
+    guard: Expr
+    operand: Operand
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
 class LoadGlobal:
     """`lanes` consecutive elements from `address` on; 0, without access, where `guard` is 0.
 
-    A load of more than one lane is aligned to `lanes` elements. For an image, `address` counts
-    elements in row-major order over (rows, columns, 4), and lanes is 4 or 1.
+    `dtype` is that of the value: the buffer's, or float for half elements of what the AST calls an
+    image. A load of more than one lane is aligned to `lanes` elements. For an image, `address`
+    counts elements in row-major order over (rows, columns, 4), and lanes is 4 or 1.
     """
 
     buffer: str
@@ -134,7 +149,9 @@ class Combine:
 
 
 Operand: TypeAlias = Register | Lane | Literal
-ProgramValue: TypeAlias = Operand | LoadGlobal | LoadShared | Pack | Apply | Convert | Combine
+ProgramValue: TypeAlias = (
+    Operand | Masked | LoadGlobal | LoadShared | Pack | Apply | Convert | Combine
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +160,14 @@ class Define:
 
     register: Register
     value: ProgramValue
+
+
+@dataclass(frozen=True, slots=True)
+class DefineIndex:
+    """A name for the value of an index expression; it lives until the enclosing block ends."""
+
+    variable: Var
+    value: Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +180,11 @@ class Assign:
 
 @dataclass(frozen=True, slots=True)
 class StoreGlobal:
-    """Write the lanes of `value` from `address` on, where `guard` is not 0."""
+    """Write the lanes of `value` from `address` on, where `guard` is not 0.
+
+    A value of another dtype than the buffer's elements (float into half, for what the AST calls an
+    image) is rounded to nearest even.
+    """
 
     buffer: str
     address: Sint
@@ -196,15 +225,18 @@ class Barrier:
     """All work-items of a group meet; shared and global writes before it are visible after it."""
 
 
-Statement: TypeAlias = Define | Assign | StoreGlobal | StoreShared | Loop | Guarded | Barrier
+Statement: TypeAlias = (
+    Define | DefineIndex | Assign | StoreGlobal | StoreShared | Loop | Guarded | Barrier
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
     """A lowered Kernel.
 
-    Units: `groups` counts work-groups, `local` work-items in a group (x, y, z).
-    `variables` are the symbolic variables, passed as int arguments after the buffers.
+    Units: `groups` counts work-groups, `local` work-items in a group (x, y, z); a group count of 0
+    means that nothing runs. `variables` are the symbolic variables, passed as int arguments after
+    the buffers. `wide` holds the index expressions whose arithmetic is done in 64 bits.
     """
 
     name: str
@@ -213,7 +245,13 @@ class Program:
     groups: tuple[Sint, Sint, Sint]
     local: tuple[int, int, int]
     body: tuple[Statement, ...]
-    shared: tuple[SharedArray, ...] = field(default=())
+    shared: tuple[SharedArray, ...] = ()
+    wide: frozenset[Expr] = frozenset()
+
+    @property
+    def is_ungrouped(self) -> bool:
+        """Whether work-items are independent, so that a device may pick any group size."""
+        return self.local == (1, 1, 1) and not self.shared
 
     @property
     def shared_nbytes(self) -> int:
