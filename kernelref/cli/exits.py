@@ -1,0 +1,33 @@
+"""Exit codes: what a script learns from a verb without reading its output.
+
+The first that applies: 130 interrupted, 2 bad input, 3 harness or device error, 1 a finding,
+4 unproved obligations, 5 nothing was executed or compared, 0 clean. A failure and "done" never
+share one.
+"""
+
+from __future__ import annotations
+
+import enum
+
+
+class Exit(enum.IntEnum):
+    """What the process says when it ends."""
+
+    CLEAN = 0
+    FINDING = 1
+    BAD_INPUT = 2
+    HARNESS = 3
+    UNPROVED = 4
+    NOTHING_DONE = 5
+    INTERRUPTED = 130
+
+
+def exit_for(*, harness_errors: int, findings: int, unproved: int, executed: int) -> Exit:
+    """The exit code of work that came to its end, by how many of each there were."""
+    if harness_errors:
+        return Exit.HARNESS
+    if findings:
+        return Exit.FINDING
+    if unproved:
+        return Exit.UNPROVED
+    return Exit.CLEAN if executed else Exit.NOTHING_DONE

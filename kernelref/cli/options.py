@@ -1,0 +1,67 @@
+"""The flags that verbs share, defined once."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import typer
+
+Kernels: TypeAlias = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="KERNELS...",
+        help="FILE, FILE:LINE, a folder of JSON cases, or `corpus`.",
+        show_default=False,
+    ),
+]
+Case: TypeAlias = Annotated[
+    str, typer.Argument(metavar="CASE", help="A JSON case, or FILE:LINE.", show_default=False)
+]
+Sample: TypeAlias = Annotated[
+    int | None, typer.Option(min=1, help="Run only this many of the kernels.", show_default="all")
+]
+Seed: TypeAlias = Annotated[int, typer.Option(min=0, help="Which sample, which inputs.")]
+Opts: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        metavar="none|required|hand-coded|engine|random:SEED:LENGTH|actions:DEPTH|FILE",
+        help="The opts to apply to each kernel.",
+    ),
+]
+Rules: TypeAlias = Annotated[
+    str, typer.Option(metavar="SET", help="sound, tinygrad-0.8.0, tinygrad-0.9.0, tinygrad-0.9.1.")
+]
+LimitsName: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--limits", metavar="PRESET|FILE", help="opencl, clang, llvm, metal, amd, cuda, ptx."
+    ),
+]
+Optimizer: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        metavar="O", help="reference, reference:MODULE:FUNCTION, tinygrad==0.9.1, tinygrad@PATH."
+    ),
+]
+Devices: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--device",
+        metavar="NAME",
+        help="A device that `doctor` lists, or interp; may be repeated.",
+        show_default="pocl",
+    ),
+]
+Jobs: TypeAlias = Annotated[
+    int | None, typer.Option(min=1, help="Worker processes.", show_default="one a core")
+]
+Budget: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DURATION", help="Stop after this time: 60s, 10m, 2h.", show_default="none"
+    ),
+]
+Cases: TypeAlias = Annotated[
+    int | None, typer.Option(min=1, help="Stop after this many runs.", show_default="none")
+]
+Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]

@@ -1,0 +1,60 @@
+"""How a verb ends: errors become one line on stderr and the exit code that DESIGN fixes.
+
+A verb is a function that returns an `Exit`. Wrong flags are caught earlier, by typer, with exit 2.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import ParamSpec
+
+import typer
+
+from kernelref.cli.exits import Exit
+from kernelref.errors import InvalidInput, KernelRefError
+
+Parameters = ParamSpec("Parameters")
+
+
+def verb(function: Callable[Parameters, Exit]) -> Callable[Parameters, None]:
+    """The typer command for a function that returns how it ended."""
+
+    @functools.wraps(function)
+    def command(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
+        raise typer.Exit(_ended(lambda: function(*args, **kwargs)))
+
+    # typer reads the return type from here; without this it would see Exit.
+    command.__annotations__ = {**function.__annotations__, "return": None}
+    return command
+
+
+def _ended(run: Callable[[], Exit]) -> Exit:
+    """Run it; say on stderr what stopped it."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        code = run()
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return _stopped("interrupted", Exit.INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. What is still buffered has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.CLEAN
+    except InvalidInput as error:
+        return _stopped(str(error), Exit.BAD_INPUT)
+    except KernelRefError as error:
+        return _stopped(str(error), Exit.HARNESS)
+    return code
+
+
+def _interrupt(_signal: int, _frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _stopped(message: str, code: Exit) -> Exit:
+    print(f"kernelref: {message}", file=sys.stderr)
+    return code
