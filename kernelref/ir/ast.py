@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import enum
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -173,3 +174,21 @@ def children(node: Node) -> tuple[Value, ...]:
         case Cast(value=value) | Reduce(value=value) | Store(value=value):
             return (value,)
     raise AssertionError(f"not an AST node: {node!r}")
+
+
+def postorder(roots: Iterable[Node]) -> list[Node]:
+    """Every node under `roots` once, sources before their readers, in reading order.
+
+    It keeps its own stack, so that no depth of AST meets Python's recursion limit.
+    """
+    order: dict[Node, None] = {}
+    for root in roots:
+        stack: list[tuple[Node, bool]] = [(root, False)]
+        while stack:
+            node, is_open = stack.pop()
+            if is_open:
+                order[node] = None
+            elif node not in order:
+                stack.append((node, True))
+                stack.extend((source, False) for source in reversed(children(node)))
+    return list(order)
