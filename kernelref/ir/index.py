@@ -1,7 +1,8 @@
 """Integer index expressions: what an address or a validity condition is, as a function of axes.
 
 Read `evaluate` first: it alone says what an expression means. Everything else (`bounds`,
-`simplify`, the operators' canonical forms) is tested against it.
+`simplify`, the operators' canonical forms) is tested against it. This module is the door to
+`index_nodes` (nodes and operators), `index_bounds` and `index_simplify`.
 
 An extent, stride or offset is a `Sint`: a plain int, or an `Expr` when it depends on a symbolic
 variable. Canonical Sints never hold an `Int` node: `sint` turns one back into a plain int.
@@ -9,61 +10,77 @@ variable. Canonical Sints never hold an `Int` node: `sint` turns one back into a
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
 
-from kernelref.ir.interned import Interned
+from kernelref.ir.index_bounds import (
+    bounds,
+    is_possibly_ge,
+    is_possibly_gt,
+    is_possibly_le,
+    is_possibly_lt,
+    is_surely_ge,
+    is_surely_lt,
+)
+from kernelref.ir.index_nodes import (
+    Binary,
+    Expr,
+    IndexOp,
+    Int,
+    Sint,
+    Var,
+    add,
+    and_,
+    as_expr,
+    cdiv,
+    cmod,
+    floordiv,
+    ge,
+    lt,
+    mod,
+    mul,
+    polynomial,
+    polynomial_sum,
+    product,
+    sint,
+    truncating_quotient,
+)
+from kernelref.ir.index_simplify import simplify
 
-
-class IndexOp(enum.Enum):
-    """Integer operations. Conditions are integers too: 1 is true, 0 is false.
-
-    FLOORDIV and MOD round towards minus infinity (Python); CDIV and CMOD towards zero (C).
-    """
-
-    ADD = "+"
-    MUL = "*"
-    FLOORDIV = "//"
-    MOD = "%"
-    CDIV = "cdiv"
-    CMOD = "cmod"
-    LT = "<"
-    AND = "and"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Expr(Interned):
-    """Base of index expressions."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Int(Expr):
-    """A constant."""
-
-    value: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Var(Expr):
-    """A bounded variable: an axis, a launch id or a symbolic extent. Both bounds are inclusive."""
-
-    name: str
-    low: int
-    high: Sint
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Binary(Expr):
-    """One operation on two expressions."""
-
-    op: IndexOp
-    left: Expr
-    right: Expr
-
-
-Sint: TypeAlias = int | Expr
+__all__ = [
+    "Binary",
+    "Expr",
+    "IndexOp",
+    "Int",
+    "Sint",
+    "Var",
+    "add",
+    "and_",
+    "as_expr",
+    "bounds",
+    "cdiv",
+    "cmod",
+    "evaluate",
+    "floordiv",
+    "ge",
+    "is_possibly_ge",
+    "is_possibly_gt",
+    "is_possibly_le",
+    "is_possibly_lt",
+    "is_surely_ge",
+    "is_surely_lt",
+    "lt",
+    "mod",
+    "mul",
+    "polynomial",
+    "polynomial_sum",
+    "product",
+    "simplify",
+    "sint",
+    "substitute",
+    "variables",
+]
 
 
 def evaluate(expr: Sint, values: Mapping[str, Any]) -> Any:
@@ -90,9 +107,9 @@ def evaluate(expr: Sint, values: Mapping[str, Any]) -> Any:
                 case IndexOp.MOD:
                     return a % b
                 case IndexOp.CDIV:
-                    return _truncating_quotient(a, b)
+                    return truncating_quotient(a, b)
                 case IndexOp.CMOD:
-                    return a - _truncating_quotient(a, b) * b
+                    return a - truncating_quotient(a, b) * b
                 case IndexOp.LT:
                     return (a < b) * 1
                 case IndexOp.AND:
@@ -100,6 +117,40 @@ def evaluate(expr: Sint, values: Mapping[str, Any]) -> Any:
     raise AssertionError(f"not an index expression: {expr!r}")
 
 
-def _truncating_quotient(a: Any, b: Any) -> Any:
-    """C division: the quotient of the magnitudes, negated when the signs differ."""
-    return abs(a) // abs(b) * (1 - 2 * (((a < 0) * 1) ^ ((b < 0) * 1)))
+@lru_cache(maxsize=1 << 16)
+def variables(expr: Sint) -> frozenset[Var]:
+    """The variables that `expr` reads, those in symbolic bounds too."""
+    match expr:
+        case Var(_, _, high):
+            return variables(high) | {expr}
+        case Binary(_, left, right):
+            return variables(left) | variables(right)
+        case _:
+            return frozenset()
+
+
+def substitute(expr: Sint, values: Mapping[str, Sint]) -> Sint:
+    """`expr` with variables replaced by name, in canonical form; bounds of the others as well."""
+    match expr:
+        case Var(name, low, high):
+            if name in values:
+                return sint(values[name])
+            return expr if isinstance(high, int) else Var(name, low, substitute(high, values))
+        case Binary(op, left, right):
+            return _APPLY[op](substitute(left, values), substitute(right, values))
+        case Int(value):
+            return value
+        case _:
+            return expr
+
+
+_APPLY: dict[IndexOp, Callable[[Sint, Sint], Sint]] = {
+    IndexOp.ADD: add,
+    IndexOp.MUL: mul,
+    IndexOp.FLOORDIV: floordiv,
+    IndexOp.MOD: mod,
+    IndexOp.CDIV: cdiv,
+    IndexOp.CMOD: cmod,
+    IndexOp.LT: lt,
+    IndexOp.AND: and_,
+}

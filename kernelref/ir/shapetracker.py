@@ -2,24 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from kernelref.ir.index import Sint
-from kernelref.ir.view import View
+from kernelref.errors import InvalidInput
+from kernelref.ir.index import (
+    Expr,
+    Sint,
+    Var,
+    add,
+    and_,
+    as_expr,
+    floordiv,
+    ge,
+    lt,
+    mod,
+    mul,
+    polynomial,
+    polynomial_sum,
+    product,
+    simplify,
+    variables,
+)
+from kernelref.ir.view import SOUND, Range, View, ViewAlgebra
+from kernelref.ir.view_merge import invert_view, merge_views
+from kernelref.ir.view_reshape import reshape as reshape_view
+from kernelref.ir.view_size import real_size
 
 
 @dataclass(frozen=True, slots=True)
 class ShapeTracker:
-    """Views from the last to the first: each address is a row-major index into the view before."""
+    """Views from the last to the first: each address is a row-major index into the view before.
+
+    `algebra` says whose views the movement ops leave behind; it does not change the meaning.
+    """
 
     views: tuple[View, ...]
+    algebra: ViewAlgebra = SOUND
+
+    @staticmethod
+    def from_shape(shape: tuple[Sint, ...], algebra: ViewAlgebra = SOUND) -> ShapeTracker:
+        """A buffer of this shape, row-major."""
+        return ShapeTracker((View.create(shape, algebra=algebra),), algebra)
 
     @property
     def shape(self) -> tuple[Sint, ...]:
         """The extents of the last view."""
         return self.views[-1].shape
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether every point's address is its row-major index."""
+        return len(self.views) == 1 and self.views[0].contiguous
+
+    @property
+    def size(self) -> int:
+        """How many points the shape has, symbolic extents at their maximum."""
+        return self.views[-1].size
 
     def address(self, point: Sequence[Any]) -> tuple[Any, Any]:
         """Where `point` lies in the buffer and whether it is valid in every view."""
@@ -32,3 +73,169 @@ class ShapeTracker:
             address, inner = view.address(coordinates)
             valid = valid & inner
         return address, valid
+
+    def index(
+        self, point: Sequence[Sint] | None = None, *, simplified: bool = True
+    ) -> tuple[Expr, Expr]:
+        """The address and validity of `point` as expressions; by default of `axis_variables`.
+
+        Law: for every value of the variables they equal `address`.
+        """
+        at = self.axis_variables() if point is None else tuple(point)
+        if len(at) != len(self.shape):
+            raise InvalidInput(f"a point of {len(at)} coordinates in {len(self.shape)} axes")
+        address, valid = _index(self.views, at, simplified=simplified)
+        return as_expr(address), as_expr(valid)
+
+    def axis_variables(self) -> tuple[Sint, ...]:
+        """One variable an axis, idx0, idx1, ..., from 0 to the extent less 1."""
+        return tuple(
+            0 if n in (0, 1) else Var(f"idx{i}", 0, add(n, -1)) for i, n in enumerate(self.shape)
+        )
+
+    def variables(self) -> frozenset[Var]:
+        """The symbolic variables that a view depends on."""
+        return frozenset[Var]().union(*(view.variables() for view in self.views))
+
+    def bind(self, values: Mapping[str, int]) -> ShapeTracker:
+        """The ShapeTracker with variables replaced by values.
+
+        Raises: InvalidInput when a value is outside the variable's bounds.
+        """
+        return ShapeTracker(tuple(v.bind(dict(values)) for v in self.views), self.algebra)
+
+    def with_algebra(self, algebra: ViewAlgebra) -> ShapeTracker:
+        """The same views under another algebra."""
+        return ShapeTracker(self.views, algebra)
+
+    def reshape(self, shape: tuple[Sint, ...]) -> ShapeTracker:
+        """Other extents over the same row-major points; stacks a View where one cannot hold it."""
+        view = reshape_view(self.views[-1], shape, self.algebra)
+        if view is not None:
+            return self._with_last(view)
+        return ShapeTracker((*self.views, View.create(shape, algebra=self.algebra)), self.algebra)
+
+    def permute(self, order: tuple[int, ...]) -> ShapeTracker:
+        """Axis i of the result is axis order[i]."""
+        return self._with_last(self.views[-1].permute(order, algebra=self.algebra))
+
+    def expand(self, shape: tuple[Sint, ...]) -> ShapeTracker:
+        """Repeat axes of extent 1."""
+        return self._with_last(self.views[-1].expand(shape, algebra=self.algebra))
+
+    def pad(self, padding: tuple[Range, ...]) -> ShapeTracker:
+        """Add invalid points: (before, after) on each axis."""
+        return self._with_last(self.views[-1].pad(padding, algebra=self.algebra))
+
+    def shrink(self, ranges: tuple[Range, ...]) -> ShapeTracker:
+        """Keep the points in [begin, end) of each axis."""
+        return self._with_last(self.views[-1].shrink(ranges, algebra=self.algebra))
+
+    def stride(self, steps: tuple[int, ...]) -> ShapeTracker:
+        """Keep every |step|-th point of each axis, from the end where the step is negative."""
+        return self._with_last(self.views[-1].stride(steps, algebra=self.algebra))
+
+    def _with_last(self, view: View) -> ShapeTracker:
+        return ShapeTracker((*self.views[:-1], view), self.algebra)
+
+    def simplify(self) -> ShapeTracker:
+        """The last views merged as far as one View can say the same."""
+        views = self.views
+        while len(views) >= 2:
+            merged = merge_views(views[-2], views[-1], self.algebra)
+            if merged is None:
+                break
+            views = (*views[:-2], merged)
+        return self if views is self.views else ShapeTracker(views, self.algebra)
+
+    def __add__(self, other: ShapeTracker) -> ShapeTracker:
+        """`other` on top of this one, merged view by view."""
+        total = self
+        for view in other.views:
+            total = ShapeTracker((*total.views, view), self.algebra).simplify()
+        return total
+
+    def invert(self, shape: tuple[Sint, ...]) -> ShapeTracker | None:
+        """The ShapeTracker that undoes this one on a buffer of `shape`, or None.
+
+        It exists for permutes, flips, reshapes and the pads that a shrink undoes.
+        """
+        inverted: list[View] = []
+        for i in reversed(range(len(self.views))):
+            below = self.views[i - 1].shape if i else shape
+            view = invert_view(self.views[i], below, self.algebra)
+            if view is None:
+                return None
+            inverted.append(view)
+        return ShapeTracker(tuple(inverted), self.algebra).reshape(shape)
+
+    def real_strides(self, *, ignore_valid: bool = False) -> tuple[Sint | None, ...]:
+        """Per axis by how much the address grows; None where masked or not linear.
+
+        With `ignore_valid` a mask does not make a stride unknown.
+        """
+        return _real_strides(self.views, self.algebra, ignore_valid=ignore_valid)
+
+    def unit_stride_axes(self, *, ignore_valid: bool = False) -> tuple[int, ...]:
+        """The axes whose real stride is 1."""
+        strides = self.real_strides(ignore_valid=ignore_valid)
+        return tuple(axis for axis, stride in enumerate(strides) if stride == 1)
+
+    def axis_is_masked(self, axis: int) -> bool:
+        """Whether validity depends on this axis."""
+        _, valid = self.index()
+        return f"idx{axis}" in {variable.name for variable in variables(valid)}
+
+    def real_size(self) -> int:
+        """One more than the largest valid address, or a safe bound where that is costly."""
+        return real_size(self.views)
+
+
+def _view_index(view: View, point: Sequence[Sint]) -> tuple[Sint, list[Sint]]:
+    address = add(view.offset, *(mul(x, s) for x, s in zip(point, view.strides, strict=True)))
+    conditions: list[Sint] = []
+    for x, (begin, end) in zip(point, view.mask or (), strict=False):
+        conditions += [ge(x, begin), lt(x, end)]
+    return address, conditions
+
+
+def _index(
+    views: tuple[View, ...], point: tuple[Sint, ...], *, simplified: bool
+) -> tuple[Sint, Sint]:
+    address, conditions = _view_index(views[-1], point)
+    for view in reversed(views[:-1]):
+        coordinates: list[Sint] = []
+        for i, extent in enumerate(view.shape):
+            inner = product(view.shape[i + 1 :])
+            coordinate = mod(floordiv(address, inner), extent)
+            coordinates.append(simplify(coordinate) if simplified else coordinate)
+        address, inner_conditions = _view_index(view, coordinates)
+        conditions += inner_conditions
+    if simplified:
+        return simplify(address), simplify(and_(*conditions))
+    return address, and_(*conditions)
+
+
+@lru_cache(maxsize=1 << 15)
+def _real_strides(
+    views: tuple[View, ...], algebra: ViewAlgebra, *, ignore_valid: bool
+) -> tuple[Sint | None, ...]:
+    if len(views) == 1 and views[0].mask is None:
+        return views[0].strides
+    tracker = ShapeTracker(views, algebra)
+    axes = tracker.axis_variables()
+    address, valid = tracker.index(axes)
+    masked = frozenset() if ignore_valid else variables(valid)
+    return tuple(None if x in masked else _coefficient(address, x) for x in axes)
+
+
+def _coefficient(address: Expr, axis: Sint) -> Sint | None:
+    """What `axis` is multiplied by, if the address is linear in it."""
+    terms = []
+    for monomial, c in polynomial(address):
+        rest = tuple(atom for atom in monomial if atom is not axis)
+        if any(axis in variables(atom) for atom in rest) or len(rest) < len(monomial) - 1:
+            return None
+        if len(rest) < len(monomial):
+            terms.append((rest, c))
+    return polynomial_sum(terms)

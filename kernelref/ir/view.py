@@ -1,18 +1,52 @@
 """A View: how the points of a shape lie in a flat space, by strides, offset and mask.
 
-Read `View.address` first: it alone says what a View means. The algebra below it must keep that
-meaning, and is tested against it.
+Read `View.address` first: it alone says what a View means. The algebra (here, in `view_reshape` and
+in `view_merge`) must keep that meaning, and is tested against it.
 """
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from kernelref.ir.index import Sint
+from kernelref.errors import InvalidInput, Unsupported
+from kernelref.ir.index import (
+    Sint,
+    Var,
+    add,
+    bounds,
+    floordiv,
+    is_possibly_ge,
+    is_possibly_lt,
+    is_surely_ge,
+    is_surely_lt,
+    mul,
+    product,
+    substitute,
+    variables,
+)
 
-Mask = tuple[tuple[Sint, Sint], ...]
+Range = tuple[Sint, Sint]
+Mask = tuple[Range, ...]
+
+
+class ViewAlgebra(enum.Enum):
+    """Whose views a movement op leaves behind; heuristics see the difference.
+
+    SOUND is 0.9.1's algebra, mended where that is wrong. The others copy a release, its mistakes
+    too, so that the harness can find them.
+    """
+
+    SOUND = "sound"
+    TINYGRAD_0_8_0 = "tinygrad-0.8.0"
+    TINYGRAD_0_9_0 = "tinygrad-0.9.0"
+    TINYGRAD_0_9_1 = "tinygrad-0.9.1"
+
+
+SOUND = ViewAlgebra.SOUND
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +75,266 @@ class View:
         for coordinate, (begin, end) in zip(point, self.mask or (), strict=False):
             valid = valid & (coordinate >= begin) & (coordinate < end)
         return address, valid
+
+    @staticmethod
+    def create(
+        shape: tuple[Sint, ...],
+        strides: tuple[Sint, ...] | None = None,
+        offset: Sint = 0,
+        mask: Mask | None = None,
+        *,
+        algebra: ViewAlgebra = SOUND,
+    ) -> View:
+        """The canonical View of these parts, row-major when no strides are given.
+
+        Raises: InvalidInput for parts that do not fit together.
+        """
+        check_parts(shape, strides, mask)
+        return _create(shape, strides, offset, mask, algebra)
+
+    @property
+    def is_symbolic(self) -> bool:
+        """Whether a part depends on a variable."""
+        return not all(isinstance(part, int) for part in self.parts())
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether address = row-major index of the point, everywhere valid."""
+        if self.mask is not None or self.offset != 0:
+            return False
+        return 0 in self.shape or self.strides == contiguous_strides(self.shape)
+
+    @property
+    def size(self) -> int:
+        """How many points the shape has, symbolic extents at their maximum."""
+        return bounds(product(self.shape))[1]
+
+    def parts(self) -> tuple[Sint, ...]:
+        """Every integer of the View."""
+        ends = tuple(end for pair in self.mask or () for end in pair)
+        return (*self.shape, *self.strides, self.offset, *ends)
+
+    def variables(self) -> frozenset[Var]:
+        """The symbolic variables that a part depends on."""
+        return frozenset[Var]().union(*map(variables, self.parts()))
+
+    def bind(self, values: dict[str, int]) -> View:
+        """The View with variables replaced by values.
+
+        Raises: InvalidInput when a value is outside the variable's bounds.
+        """
+        if not self.is_symbolic:
+            return self
+        for variable in self.variables():
+            value = values.get(variable.name)
+            low, high = bounds(variable)
+            if value is not None and not low <= value <= high:
+                raise InvalidInput(f"{variable.name} = {value} is outside [{low}, {high}]")
+
+        def each(parts: tuple[Sint, ...]) -> tuple[Sint, ...]:
+            return tuple(substitute(part, values) for part in parts)
+
+        mask = None if self.mask is None else tuple((b, e) for b, e in map(each, self.mask))
+        (offset,) = each((self.offset,))
+        return View(each(self.shape), each(self.strides), offset, mask)
+
+    def pad(self, padding: tuple[Range, ...], *, algebra: ViewAlgebra = SOUND) -> View:
+        """Add invalid points: (before, after) on each axis.
+
+        Raises: InvalidInput for a negative amount or another number of axes.
+        """
+        if len(padding) != len(self.shape) or any(bounds(n)[0] < 0 for p in padding for n in p):
+            raise InvalidInput(f"cannot pad shape {spell(self.shape)} by {spell(padding)}")
+        if all(n == 0 for pair in padding for n in pair):
+            return self
+        axes = list(zip(self.shape, padding, strict=True))
+        kept = tuple((before, add(n, before)) for n, (before, _) in axes)
+        window = tuple((mul(before, -1), add(n, after)) for n, (before, after) in axes)
+        return _window(self, window, kept, algebra)
+
+    def shrink(self, ranges: tuple[Range, ...], *, algebra: ViewAlgebra = SOUND) -> View:
+        """Keep the points in [begin, end) of each axis.
+
+        Raises: InvalidInput for a range that surely leaves the axis.
+        """
+        fits = len(ranges) == len(self.shape) and all(
+            is_possibly_ge(begin, 0) and is_possibly_ge(end, begin) and is_possibly_ge(n, end)
+            for n, (begin, end) in zip(self.shape, ranges, strict=True)
+        )
+        if not fits:
+            raise InvalidInput(f"cannot shrink shape {spell(self.shape)} to {spell(ranges)}")
+        return _window(self, ranges, None, algebra)
+
+    def expand(self, shape: tuple[Sint, ...], *, algebra: ViewAlgebra = SOUND) -> View:
+        """Repeat axes of extent 1.
+
+        Raises: InvalidInput for another number of axes or an axis that is not 1.
+        """
+        if len(shape) != len(self.shape):
+            raise InvalidInput(f"cannot expand shape {spell(self.shape)} to {spell(shape)}")
+        if 0 in self.shape:
+            if any(not (n == m or n == 1) for n, m in zip(self.shape, shape, strict=True)):
+                raise InvalidInput(f"cannot expand shape {spell(self.shape)} to {spell(shape)}")
+            return View.create(shape, algebra=algebra)
+        if any(n not in (m, 1) for n, m in zip(self.shape, shape, strict=True)):
+            raise InvalidInput(f"cannot expand shape {spell(self.shape)} to {spell(shape)}")
+        mask = None
+        if self.mask is not None:
+            mask = tuple(
+                old if n == m else (0, m) if old == (0, 1) else (0, 0)
+                for old, n, m in zip(self.mask, self.shape, shape, strict=True)
+            )
+        strides = tuple(
+            0 if n != m else stride
+            for n, m, stride in zip(self.shape, shape, self.strides, strict=True)
+        )
+        return View.create(shape, strides, self.offset, mask, algebra=algebra)
+
+    def permute(self, order: tuple[int, ...], *, algebra: ViewAlgebra = SOUND) -> View:
+        """Axis i of the result is axis order[i].
+
+        Raises: InvalidInput when `order` is not a permutation of the axes.
+        """
+        if sorted(order) != list(range(len(self.shape))):
+            raise InvalidInput(f"{order} is not an order of {len(self.shape)} axes")
+        return View.create(
+            tuple(self.shape[axis] for axis in order),
+            tuple(self.strides[axis] for axis in order),
+            self.offset,
+            None if self.mask is None else tuple(self.mask[axis] for axis in order),
+            algebra=algebra,
+        )
+
+    def stride(self, steps: tuple[int, ...], *, algebra: ViewAlgebra = SOUND) -> View:
+        """Keep every |step|-th point of each axis, from the end where the step is negative.
+
+        Raises: InvalidInput for a step of 0 or another number of axes.
+        """
+        if len(steps) != len(self.shape) or 0 in steps:
+            raise InvalidInput(f"cannot step shape {spell(self.shape)} by {steps}")
+        offset, mask = self.offset, []
+        for i, step in enumerate(steps):
+            n = self.shape[i]
+            if step < 0:
+                offset = add(offset, mul(add(n, -1), self.strides[i]))
+            if self.mask is not None:
+                begin, end = self.mask[i]
+                first, last = (begin, end) if step > 0 else (minus(n, end), minus(n, begin))
+                mask.append((ceildiv(first, abs(step)), ceildiv(last, abs(step))))
+        shape = tuple(ceildiv(n, abs(step)) for n, step in zip(self.shape, steps, strict=True))
+        strides = tuple(mul(s, step) for s, step in zip(self.strides, steps, strict=True))
+        if 0 in shape:
+            offset = self.offset
+        new_mask = None if self.mask is None else tuple(mask)
+        return View.create(shape, strides, offset, new_mask, algebra=algebra)
+
+
+def check_parts(
+    shape: tuple[Sint, ...], strides: tuple[Sint, ...] | None, mask: Mask | None
+) -> None:
+    """Refuse parts that no View can have.
+
+    Raises: InvalidInput that names the part.
+    """
+    if any(bounds(n)[0] < 0 for n in shape):
+        raise InvalidInput(f"shape {spell(shape)} has a negative extent")
+    if strides is not None and len(strides) != len(shape):
+        raise InvalidInput(f"{len(strides)} strides for {len(shape)} axes")
+    if mask is not None and len(mask) != len(shape):
+        raise InvalidInput(f"mask of {len(mask)} ranges for {len(shape)} axes")
+
+
+def spell(parts: object) -> str:
+    """A shape or ranges as text, symbolic parts by name."""
+    if isinstance(parts, tuple):
+        return f"({', '.join(map(spell, parts))})"
+    return str(parts)
+
+
+def minus(left: Sint, right: Sint) -> Sint:
+    """The difference."""
+    return add(left, mul(right, -1))
+
+
+def ceildiv(value: Sint, step: int) -> Sint:
+    """The quotient, rounded up."""
+    return floordiv(add(value, step - 1), step)
+
+
+@lru_cache(maxsize=1 << 14)
+def contiguous_strides(shape: tuple[Sint, ...]) -> tuple[Sint, ...]:
+    """Row-major strides; 0 for axes of extent 1."""
+    strides: list[Sint] = []
+    step: Sint = 1
+    for n in reversed(shape):
+        strides.append(0 if n == 1 else step)
+        step = mul(step, n)
+    return tuple(reversed(strides))
+
+
+@lru_cache(maxsize=1 << 16)
+def _create(
+    shape: tuple[Sint, ...],
+    strides: tuple[Sint, ...] | None,
+    offset: Sint,
+    mask: Mask | None,
+    algebra: ViewAlgebra,
+) -> View:
+    if strides is None:
+        strides = contiguous_strides(shape)
+    strides = tuple(0 if n == 1 else stride for n, stride in zip(shape, strides, strict=True))
+    if algebra is ViewAlgebra.TINYGRAD_0_8_0:
+        return View(shape, strides, offset, mask)
+    if 0 in shape and algebra is not ViewAlgebra.TINYGRAD_0_9_0:
+        return View(shape, (0,) * len(shape))
+    if mask is not None and all(r == (0, n) for r, n in zip(mask, shape, strict=True)):
+        mask = None
+    if mask is None:
+        return View(shape, strides, offset)
+    if any(not is_possibly_lt(begin, end) for begin, end in mask):
+        return View(shape, (0,) * len(shape), 0, ((0, 0),) * len(shape))
+    kept: list[Sint] = []
+    for stride, (begin, end) in zip(strides, mask, strict=True):
+        single = not is_possibly_lt(add(begin, 1), end)
+        if single:
+            offset = add(offset, mul(stride, begin))
+        kept.append(0 if single else stride)
+    return View(shape, tuple(kept), offset, mask)
+
+
+def _window(view: View, window: Mask, mask: Mask | None, algebra: ViewAlgebra) -> View:
+    """The points of `window`, which may reach beyond the shape where `mask` excludes them."""
+    offset = view.offset
+    for stride, (begin, _) in zip(view.strides, window, strict=True):
+        offset = add(offset, mul(stride, begin))
+    if view.mask is not None:
+        moved = tuple(_clip(r, w) for r, w in zip(view.mask, window, strict=True))
+        if mask is None:
+            mask = moved
+        else:
+            mask = tuple(
+                (_larger(a, c), _smaller(b, d)) for (a, b), (c, d) in zip(moved, mask, strict=True)
+            )
+    shape = tuple(minus(end, begin) for begin, end in window)
+    if mask is not None and all(r == (0, n) for r, n in zip(mask, shape, strict=True)):
+        mask = None
+    return View.create(shape, view.strides, offset, mask, algebra=algebra)
+
+
+def _clip(valid: Range, window: Range) -> Range:
+    """A valid range as seen from inside a window."""
+    extent = minus(window[1], window[0])
+    begin, end = (_smaller(minus(end, window[0]), extent) for end in valid)
+    return _larger(begin, 0), _larger(end, 0)
+
+
+def _larger(left: Sint, right: Sint) -> Sint:
+    if is_surely_ge(left, right):
+        return left
+    if is_surely_ge(right, left):
+        return right
+    raise Unsupported("symbolic-mask", f"the larger of {left} and {right} is not decided")
+
+
+def _smaller(left: Sint, right: Sint) -> Sint:
+    return left if _larger(left, right) is right and not is_surely_lt(right, left) else right
