@@ -28,7 +28,7 @@ from kernelref.ir.ast import (
     postorder,
 )
 from kernelref.ir.dtype import BOOL, DType
-from kernelref.ir.index import Expr, Sint, bounds
+from kernelref.ir.index import Expr, Sint, Var, bounds, variables
 from kernelref.ir.shapetracker import ShapeTracker
 from kernelref.ir.view import View
 
@@ -56,10 +56,11 @@ def verify(ast: Ast) -> Ast:
     if len(order) > MAX_NODES:
         raise InvalidInput(f"{len(order)} nodes; at most {MAX_NODES}")
     dtypes: dict[int, DType] = {}
+    symbols: dict[str, Var] = {}
     depths: dict[Node, int] = {}
     for node in order:
         depths[node] = 1 + max((depths[source] for source in children(node)), default=0)
-        message = _fault(node) or _buffer_fault(node, dtypes)
+        message = _fault(node) or _buffer_fault(node, dtypes) or _symbol_fault(node, symbols)
         if depths[node] > MAX_DEPTH:
             message = f"more than {MAX_DEPTH} nodes deep"
         if message:
@@ -113,11 +114,13 @@ def _magnitude(value: Sint) -> int:
 
 
 @lru_cache(maxsize=8192)
-def _check_shapetracker(st: ShapeTracker) -> None:
+def _variables(st: ShapeTracker) -> frozenset[Var]:
+    """The symbols of a ShapeTracker whose views are each well-formed."""
     if not 1 <= len(st.views) <= MAX_VIEWS:
         raise InvalidInput(f"{len(st.views)} views; 1 to {MAX_VIEWS}")
     for view in st.views:
         check_view(view)
+    return st.variables()
 
 
 def _fault(node: Node) -> str | None:
@@ -189,9 +192,22 @@ def _buffer_fault(node: Node, dtypes: dict[int, DType]) -> str | None:
     return None if known == node.dtype else f"buffer {node.buffer} is {known} elsewhere"
 
 
+def _symbol_fault(node: Node, symbols: dict[str, Var]) -> str | None:
+    """Whether every node means the same variable by the same name."""
+    if not isinstance(node, Load | Constant | Store):
+        return None
+    found = _variables(node.st)
+    if isinstance(node, Constant) and isinstance(node.value, Expr):
+        found = found | variables(node.value)
+    for variable in found:
+        if symbols.setdefault(variable.name, variable) is not variable:
+            return f"variable {variable.name} has other bounds elsewhere"
+    return None
+
+
 def _shapetracker_fault(st: ShapeTracker) -> str | None:
     try:
-        _check_shapetracker(st)
+        _variables(st)
     except InvalidInput as error:
         return str(error)
     return None
