@@ -5,8 +5,8 @@ words of the text, `vocabulary` and `nodes` what each name means, `reader` the m
 them together, `dialect` what a line is as a whole.
 """
 
-from kernelref.ir.tinygrad_repr.dialect import Dialect, Reading
+from kernelref.ir.tinygrad_repr.dialect import Dialect, Reading, dialect_of
 from kernelref.ir.tinygrad_repr.reader import Reader, read_line
 from kernelref.ir.tinygrad_repr.vocabulary import WrittenOpt
 
-__all__ = ["Dialect", "Reader", "Reading", "WrittenOpt", "read_line"]
+__all__ = ["Dialect", "Reader", "Reading", "WrittenOpt", "dialect_of", "read_line"]

@@ -46,7 +46,7 @@ def interpret(value: Any) -> Reading:
         return Reading((value,), opts, Dialect.V0_8_0)
     if not isinstance(value, tuple) or not value or not all(isinstance(v, Store) for v in value):
         raise InvalidInput("a line is a STORE or a tuple of STOREs, alone or paired with opts")
-    return Reading(value, opts, _dialect_of(value))
+    return Reading(value, opts, dialect_of(value))
 
 
 def _is_opts(value: object) -> bool:
@@ -55,6 +55,7 @@ def _is_opts(value: object) -> bool:
     return isinstance(value, tuple) and not any(isinstance(item, Store) for item in value)
 
 
-def _dialect_of(ast: Ast) -> Dialect:
+def dialect_of(ast: Ast) -> Dialect:
+    """The newest release that has every op of `ast`."""
     ops = {node.op for node in postorder(ast) if isinstance(node, Alu)}
     return Dialect.V0_9_0 if ops & _ONLY_BEFORE_0_9_1 else Dialect.V0_9_1
