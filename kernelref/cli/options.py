@@ -9,13 +9,17 @@ import typer
 Kernels: TypeAlias = Annotated[
     list[str],
     typer.Argument(
-        metavar="KERNELS...",
+        metavar="KERNELS",
         help="FILE, FILE:LINE, a folder of JSON cases, or `corpus`.",
         show_default=False,
     ),
 ]
 Case: TypeAlias = Annotated[
     str, typer.Argument(metavar="CASE", help="A JSON case, or FILE:LINE.", show_default=False)
+]
+CaseFiles: TypeAlias = Annotated[
+    list[str],
+    typer.Argument(metavar="CASES", help="JSON cases or folders of them.", show_default=False),
 ]
 Sample: TypeAlias = Annotated[
     int | None, typer.Option(min=1, help="Run only this many of the kernels.", show_default="all")
@@ -24,8 +28,8 @@ Seed: TypeAlias = Annotated[int, typer.Option(min=0, help="Which sample, which i
 Opts: TypeAlias = Annotated[
     str,
     typer.Option(
-        metavar="none|required|hand-coded|engine|random:SEED:LENGTH|actions:DEPTH|FILE",
-        help="The opts to apply to each kernel.",
+        metavar="own|none|required|hand-coded|engine|random:SEED:LENGTH|actions:DEPTH|FILE",
+        help="The opts to apply to each kernel; `own`: those that its case lists.",
     ),
 ]
 Rules: TypeAlias = Annotated[

@@ -26,19 +26,20 @@ def tree(path: Path) -> ast.Module:
 
 def imports(path: Path) -> Iterator[tuple[int, str]]:
     """Line and dotted name of every import, those inside functions and under `if` too."""
-    return imported_names(tree(path), "kernelref" if path.parent == PACKAGE else "")
+    return imported_names(tree(path), path.relative_to(ROOT).parent.parts)
 
 
-def imported_names(module: ast.Module, package: str = "") -> Iterator[tuple[int, str]]:
+def imported_names(module: ast.Module, package: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    """`package` is where relative imports start from."""
     for node in ast.walk(module):
         match node:
             case ast.Import(names=names):
                 yield from ((node.lineno, alias.name) for alias in names)
-            case ast.ImportFrom(module=source, names=names, level=0) if source:
-                yield node.lineno, source
-                yield from ((node.lineno, f"{source}.{alias.name}") for alias in names)
-            case ast.ImportFrom(level=level) if level:
-                yield node.lineno, f"RELATIVE{package}"
+            case ast.ImportFrom(module=source, names=names, level=level):
+                above = package[: len(package) - level + 1] if level else ()
+                whole = ".".join((*above, *filter(None, [source])))
+                yield node.lineno, whole
+                yield from ((node.lineno, f"{whole}.{alias.name}") for alias in names)
             case ast.Call(
                 func=ast.Name(id="__import__") | ast.Attribute(attr="import_module"),
                 args=[ast.Constant(value=str() as source), *_],

@@ -31,6 +31,8 @@ WALLS: dict[str, tuple[str, ...]] = {
     "bitwuzla": ("prove/crosscheck.py",),
     "pyopencl": ("run/opencl.py",),
     "hypothesis": ("fuzzing/strategies.py",),
+    # A release runs in a worker of its own: only the worker's files see it.
+    "tinygrad": ("optimizers/tinygrad/",),
 }
 
 # The plugin is the one file that pytest loads; it counts as part of the command line.
@@ -50,8 +52,6 @@ def upward_imports(path_in_package: str, names: list[tuple[int, str]]) -> list[s
     here = layer(path_in_package)
     found = []
     for line, imported in names:
-        if imported.startswith("RELATIVE"):
-            found.append(f"{path_in_package}:{line} is relative")
         top, _, rest = imported.partition(".")
         if top != "kernelref" or not rest:
             continue
@@ -66,7 +66,7 @@ def walled_imports(path_in_package: str, names: list[tuple[int, str]]) -> list[s
     found = []
     for line, imported in names:
         top = imported.split(".")[0]
-        if top in WALLS and path_in_package not in WALLS[top]:
+        if top in WALLS and not path_in_package.startswith(WALLS[top]):
             found.append(f"{path_in_package}:{line} imports {top}")
         pure = path_in_package.split("/")[0] in STANDARD_LIBRARY_AND_NUMPY_ONLY
         if pure and top not in {"kernelref", "numpy", *sys.stdlib_module_names}:
@@ -94,9 +94,10 @@ def test_imports(check) -> None:
         ("ir/view.py", "def f():\n  import kernelref.run.oracle", upward_imports),
         ("jobs/run.py", "from kernelref import report", upward_imports),
         ("errors.py", "from kernelref.ir.ast import Op", upward_imports),
-        ("ir/view.py", "from . import index", upward_imports),
+        ("ir/view.py", "from ..opt import kernel", upward_imports),
         ("prove/solve.py", "from kernelref.optimizers import reference", upward_imports),
         ("pytest_plugin.py", "import z3", walled_imports),
+        ("optimizers/releases.py", "import tinygrad.ops", walled_imports),
         ("run/isolate.py", "def f():\n  import pyopencl as cl", walled_imports),
         ("run/isolate.py", "__import__('pyopencl')", walled_imports),
         ("opt/kernel.py", "from rich import print", walled_imports),
@@ -104,7 +105,8 @@ def test_imports(check) -> None:
     ],
 )
 def test_a_wrong_import_is_seen(file, text, check) -> None:
-    assert check(file, list(imported_names(ast.parse(text))))
+    package = ("kernelref", *file.split("/")[:-1])
+    assert check(file, list(imported_names(ast.parse(text), package)))
 
 
 def test_the_walls_name_files_that_may_import() -> None:

@@ -1,0 +1,45 @@
+"""`kernelref bench`: rates, measured and printed, never judged."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kernelref.cli import options
+from kernelref.cli.exits import Exit
+
+
+def bench(
+    what: Annotated[
+        str, typer.Argument(metavar="WHAT", help="read, host or device.", show_default=False)
+    ],
+    kernels: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="KERNELS", help="What to measure on.", show_default="corpus"),
+    ] = None,
+    sample: options.Sample = None,
+    seed: options.Seed = 0,
+    device: options.Devices = None,
+    json: options.Json = False,
+) -> Exit:
+    """Measure how fast kernels are read, lowered and rendered, or run."""
+    from kernelref.cli.output import print_json
+    from kernelref.cli.progress import progress
+    from kernelref.jobs.bench import measure
+    from kernelref.report.text import figures
+
+    with progress(f"bench {what}") as report_progress:
+        measured = measure(
+            what,
+            tuple(kernels or ("corpus",)),
+            sample=sample,
+            seed=seed,
+            devices=tuple(device or ("pocl",)),
+            progress=report_progress,
+        )
+    if json:
+        print_json({"verb": "bench", "what": what, **measured})
+    else:
+        print(*figures(measured), sep="\n")
+    return Exit.CLEAN

@@ -1,0 +1,143 @@
+"""Which work-groups of a launch run when the whole launch would take too long.
+
+Whole groups only, each as it would run in the whole launch: the first, the last, the corners of the
+grid and a sample. `elements_written` says which output elements they store, by evaluating the
+addresses and guards of the Program's stores.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelref.codegen.program import (
+    GROUP_IDS,
+    LOCAL_IDS,
+    Define,
+    DefineIndex,
+    Guarded,
+    Loop,
+    Program,
+    Statement,
+    StoreGlobal,
+)
+from kernelref.ir.index import Sint, evaluate
+from kernelref.run.job import GroupRange
+
+Grid = tuple[int, int, int]
+
+WHOLE_LAUNCH_POINTS = 10**9
+"""Spaces of more iteration points run by whole groups."""
+
+PARTIAL_POINTS = 10**8
+"""About how many iteration points then run."""
+
+MOST_BOXES = 64
+"""Each box is a launch of its own."""
+
+MOST_GROUPS = 65536
+
+
+def concrete_groups(program: Program, values: Mapping[str, int]) -> Grid:
+    """The launch's groups along (x, y, z) for these values of the symbolic variables."""
+    x, y, z = (int(evaluate(extent, values)) for extent in program.groups)
+    return x, y, z
+
+
+def chosen_groups(groups: Grid, points: int, *, seed: int) -> tuple[GroupRange, ...] | None:
+    """Disjoint boxes of groups to run instead of all; None where the whole launch is small enough.
+
+    Boxes are runs of groups along x that start at multiples of their length, so two of them are
+    equal or disjoint: a kernel that works in place must not run a group twice.
+    """
+    total = math.prod(groups)
+    wanted = min(MOST_GROUPS, PARTIAL_POINTS * total // max(points, 1))
+    if points <= WHOLE_LAUNCH_POINTS or total <= max(wanted, 2):
+        return None
+    length = min(groups[0], max(1, wanted // MOST_BOXES))
+    boxes = (-(-groups[0] // length), groups[1], groups[2])
+    count = min(math.prod(boxes), max(2, min(MOST_BOXES, wanted // length)))
+    first, last = (0, 0, 0), (boxes[0] - 1, boxes[1] - 1, boxes[2] - 1)
+    x_ends, y_ends, z_ends = ((0, extent - 1) for extent in boxes)
+    corners = itertools.product(x_ends, y_ends, z_ends)
+    chosen: dict[Grid, None] = dict.fromkeys((first, last, *corners))
+    rng = random.Random(seed)
+    while len(chosen) < count:
+        x, y, z = (rng.randrange(extent) for extent in boxes)
+        chosen.setdefault((x, y, z))
+    return tuple(
+        GroupRange((x * length, y, z), (min(length, groups[0] - x * length), 1, 1))
+        for x, y, z in itertools.islice(chosen, count)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """What encloses a statement: loops from the outside in, guards, named index values."""
+
+    loops: tuple[Loop, ...] = ()
+    guards: tuple[Sint, ...] = ()
+    names: tuple[DefineIndex, ...] = ()
+
+
+def elements_written(
+    program: Program, ranges: Iterable[GroupRange], values: Mapping[str, int]
+) -> dict[int, NDArray[np.int64]]:
+    """Per output buffer the elements that these groups store, sorted, each once."""
+    numbers = {buffer.name: buffer.number for buffer in program.buffers}
+    found: dict[int, list[NDArray[np.int64]]] = {}
+    boxes = list(ranges)
+    for store, scope in _stores(program.body, _Scope()):
+        for box in boxes:
+            addresses = _addresses(program, store, scope, box, values)
+            found.setdefault(numbers[store.buffer], []).append(addresses)
+    return {number: np.unique(np.concatenate(parts)) for number, parts in found.items()}
+
+
+def _stores(body: Iterable[Statement], scope: _Scope) -> Iterator[tuple[StoreGlobal, _Scope]]:
+    loops, guards, names = scope.loops, scope.guards, scope.names
+    for statement in body:
+        match statement:
+            case StoreGlobal():
+                yield statement, _Scope(loops, guards, names)
+            case Loop(body=inner):
+                yield from _stores(inner, _Scope((*loops, statement), guards, names))
+            case Guarded(condition=condition, body=inner):
+                yield from _stores(inner, _Scope(loops, (*guards, condition), names))
+            case DefineIndex():
+                names = (*names, statement)
+            case Define() | _:
+                pass
+
+
+def _addresses(
+    program: Program, store: StoreGlobal, scope: _Scope, box: GroupRange, values: Mapping[str, int]
+) -> NDArray[np.int64]:
+    """Every element that the store writes in a box of groups."""
+    ranges = [
+        *((name, box.first[i], box.count[i]) for i, name in enumerate(GROUP_IDS)),
+        *((name, 0, program.local[i]) for i, name in enumerate(LOCAL_IDS)),
+        *((loop.variable.name, 0, int(evaluate(loop.extent, values))) for loop in scope.loops),
+    ]
+    known: dict[str, Any] = dict(values)
+    for i, (name, first, count) in enumerate(ranges):
+        shape = [1] * len(ranges)
+        shape[i] = count
+        known[name] = np.arange(first, first + count, dtype=np.int64).reshape(shape)
+    for named in scope.names:
+        known[named.variable.name] = evaluate(named.value, known)
+    valid: Any = evaluate(store.guard, known) != 0
+    for guard in scope.guards:
+        valid = valid & (evaluate(guard, known) != 0)
+    address, valid = np.broadcast_arrays(
+        np.asarray(evaluate(store.address, known), dtype=np.int64), np.asarray(valid)
+    )
+    first_lanes = np.unique(address[valid])
+    return (first_lanes[:, None] + np.arange(store.lanes, dtype=np.int64)).reshape(-1)

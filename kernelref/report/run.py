@@ -1,0 +1,46 @@
+"""The summary of `run` for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernelref.jobs.run_report import Ending, RunReport
+from kernelref.report.text import columns, counts, duration, in_one_line
+
+MOST_FINDINGS = 20
+
+
+def summary(report: RunReport) -> str:
+    """What was read, how it ended, and what was found."""
+    return "\n".join(_lines(report))
+
+
+def _lines(report: RunReport) -> Iterator[str]:
+    yield (
+        f"{report.read:,} kernels read, {report.run:,} run on {', '.join(report.devices)} "
+        f"in {duration(report.seconds)} ({report.per_second:.1f}/s), opts {report.opts}"
+    )
+    yield from counts(report.outcomes)
+    if report.unsupported:
+        yield f"unsupported: {in_one_line(report.unsupported)}"
+    yield (
+        f"outputs: {report.outputs_checked:,} of {report.outputs_total:,} compared; "
+        f"contracts: {in_one_line(report.contracts)}"
+    )
+    if report.partial:
+        yield f"{report.partial:,} of the launches ran some of their groups only"
+    if report.accepted_by_op:
+        yield f"opts applied: {in_one_line(report.accepted_by_op)}"
+    if report.skipped_opts:
+        yield f"opts refused and skipped: {in_one_line(report.skipped_opts)}"
+    if report.stopped_early:
+        yield "stopped early: the budget was spent"
+    if report.findings:
+        yield f"{len(report.findings):,} findings:"
+        yield from columns(_row(ending) for ending in report.findings[:MOST_FINDINGS])
+        if len(report.findings) > MOST_FINDINGS:
+            yield f"  and {len(report.findings) - MOST_FINDINGS:,} more (--json lists them all)"
+
+
+def _row(ending: Ending) -> tuple[str, str, str]:
+    return ending.outcome.value, str(ending.pair), ending.detail
