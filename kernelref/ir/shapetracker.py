@@ -26,6 +26,8 @@ from kernelref.ir.index import (
     simplify,
     variables,
 )
+from kernelref.ir.tinygrad_strides import axis_is_masked, claimed_size
+from kernelref.ir.tinygrad_strides import real_strides as release_real_strides
 from kernelref.ir.view import SOUND, Range, View, ViewAlgebra
 from kernelref.ir.view_merge import invert_view, merge_views
 from kernelref.ir.view_reshape import reshape as reshape_view
@@ -172,8 +174,13 @@ class ShapeTracker:
     def real_strides(self, *, ignore_valid: bool = False) -> tuple[Sint | None, ...]:
         """Per axis by how much the address grows; None where masked or not linear.
 
-        With `ignore_valid` a mask does not make a stride unknown.
+        With `ignore_valid` a mask does not make a stride unknown. Under a release's algebra: what
+        that release knows.
+
+        Raises: Unsupported with reason release-raises where the release raises.
         """
+        if self.algebra is not SOUND:
+            return release_real_strides(self.views, self.algebra, ignore_valid=ignore_valid)
         return _real_strides(self.views, self.algebra, ignore_valid=ignore_valid)
 
     def unit_stride_axes(self, *, ignore_valid: bool = False) -> tuple[int, ...]:
@@ -182,13 +189,21 @@ class ShapeTracker:
         return tuple(axis for axis, stride in enumerate(strides) if stride == 1)
 
     def axis_is_masked(self, axis: int) -> bool:
-        """Whether validity depends on this axis."""
+        """Whether validity depends on this axis; under a release's algebra, as it sees it."""
+        if self.algebra is not SOUND:
+            return axis_is_masked(self.views, self.algebra, axis)
         _, valid = self.index()
         return f"idx{axis}" in {variable.name for variable in variables(valid)}
 
     def real_size(self) -> int:
         """One more than the largest valid address, or a safe bound where that is costly."""
         return real_size(self.views)
+
+    def claimed_size(self) -> int:
+        """The size that the algebra's release reports: too large at times, in 0.8.0 negative."""
+        if self.algebra is SOUND:
+            return self.real_size()
+        return claimed_size(self.views, self.algebra)
 
 
 def _view_index(view: View, point: Sequence[Sint]) -> tuple[Sint, list[Sint]]:

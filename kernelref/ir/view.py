@@ -22,12 +22,12 @@ from kernelref.ir.index import (
     is_possibly_ge,
     is_possibly_lt,
     is_surely_ge,
-    is_surely_lt,
     mul,
     product,
     substitute,
     variables,
 )
+from kernelref.ir.tinygrad_index import from_sint, is_possible_lt
 
 Range = tuple[Sint, Sint]
 Mask = tuple[Range, ...]
@@ -223,8 +223,6 @@ class View:
                 mask.append((ceildiv(first, abs(step)), ceildiv(last, abs(step))))
         shape = tuple(ceildiv(n, abs(step)) for n, step in zip(self.shape, steps, strict=True))
         strides = tuple(mul(s, step) for s, step in zip(self.strides, steps, strict=True))
-        if 0 in shape:
-            offset = self.offset
         new_mask = None if self.mask is None else tuple(mask)
         return View.create(shape, strides, offset, new_mask, algebra=algebra)
 
@@ -249,6 +247,15 @@ def spell(parts: object) -> str:
     if isinstance(parts, tuple):
         return f"({', '.join(map(spell, parts))})"
     return str(parts)
+
+
+def is_maybe_lt(left: Sint, right: Sint, algebra: ViewAlgebra) -> bool:
+    """False when the algebra knows that `left < right` is impossible."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left < right
+    if algebra is SOUND:
+        return is_possibly_lt(left, right)
+    return is_possible_lt(from_sint(left), from_sint(right))
 
 
 def minus(left: Sint, right: Sint) -> Sint:
@@ -291,11 +298,11 @@ def _create(
         mask = None
     if mask is None:
         return View(shape, strides, offset)
-    if any(not is_possibly_lt(begin, end) for begin, end in mask):
+    if any(not is_maybe_lt(begin, end, algebra) for begin, end in mask):
         return View(shape, (0,) * len(shape), 0, ((0, 0),) * len(shape))
     kept: list[Sint] = []
     for stride, (begin, end) in zip(strides, mask, strict=True):
-        single = not is_possibly_lt(add(begin, 1), end)
+        single = not is_maybe_lt(add(begin, 1), end, algebra)
         if single:
             offset = add(offset, mul(stride, begin))
         kept.append(0 if single else stride)
@@ -308,12 +315,13 @@ def _window(view: View, window: Mask, mask: Mask | None, algebra: ViewAlgebra) -
     for stride, (begin, _) in zip(view.strides, window, strict=True):
         offset = add(offset, mul(stride, begin))
     if view.mask is not None:
-        moved = tuple(_clip(r, w) for r, w in zip(view.mask, window, strict=True))
+        moved = tuple(_clip(r, w, algebra) for r, w in zip(view.mask, window, strict=True))
         if mask is None:
             mask = moved
         else:
             mask = tuple(
-                (_larger(a, c), _smaller(b, d)) for (a, b), (c, d) in zip(moved, mask, strict=True)
+                (_larger(a, c, algebra), _smaller(b, d, algebra))
+                for (a, b), (c, d) in zip(moved, mask, strict=True)
             )
     shape = tuple(minus(end, begin) for begin, end in window)
     if mask is not None and all(r == (0, n) for r, n in zip(mask, shape, strict=True)):
@@ -321,20 +329,26 @@ def _window(view: View, window: Mask, mask: Mask | None, algebra: ViewAlgebra) -
     return View.create(shape, view.strides, offset, mask, algebra=algebra)
 
 
-def _clip(valid: Range, window: Range) -> Range:
+def _clip(valid: Range, window: Range, algebra: ViewAlgebra) -> Range:
     """A valid range as seen from inside a window."""
     extent = minus(window[1], window[0])
-    begin, end = (_smaller(minus(end, window[0]), extent) for end in valid)
-    return _larger(begin, 0), _larger(end, 0)
+    begin, end = (_smaller(minus(end, window[0]), extent, algebra) for end in valid)
+    return _larger(0, begin, algebra), _larger(0, end, algebra)
 
 
-def _larger(left: Sint, right: Sint) -> Sint:
-    if is_surely_ge(left, right):
+def _larger(left: Sint, right: Sint, algebra: ViewAlgebra) -> Sint:
+    """The larger of two; a release takes an undecided comparison for true."""
+    if not is_maybe_lt(left, right, algebra):
         return left
-    if is_surely_ge(right, left):
-        return right
-    raise Unsupported("symbolic-mask", f"the larger of {left} and {right} is not decided")
+    if algebra is SOUND and not is_surely_ge(right, left):
+        raise Unsupported("symbolic-mask", f"the larger of {left} and {right} is not decided")
+    return right
 
 
-def _smaller(left: Sint, right: Sint) -> Sint:
-    return left if _larger(left, right) is right and not is_surely_lt(right, left) else right
+def _smaller(left: Sint, right: Sint, algebra: ViewAlgebra) -> Sint:
+    """The smaller of two; a release takes an undecided comparison for true."""
+    if not is_maybe_lt(right, left, algebra):
+        return left
+    if algebra is SOUND and not is_surely_ge(left, right):
+        raise Unsupported("symbolic-mask", f"the smaller of {left} and {right} is not decided")
+    return right

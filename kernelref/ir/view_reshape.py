@@ -11,15 +11,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kernelref.errors import InvalidInput
-from kernelref.ir.index import (
-    Sint,
-    add,
-    is_possibly_ge,
-    is_possibly_le,
-    mul,
-    product,
-)
-from kernelref.ir.view import SOUND, Mask, View, ViewAlgebra, check_parts, spell
+from kernelref.ir.index import Sint, add, is_surely_ge, mul, product
+from kernelref.ir.view import SOUND, Mask, View, ViewAlgebra, check_parts, is_maybe_lt, spell
 
 
 class Run(NamedTuple):
@@ -34,7 +27,7 @@ class Run(NamedTuple):
     moving: Sint
 
 
-def _is_single(view: View, axis: int, algebra: ViewAlgebra) -> bool:
+def _is_single(view: View, axis: int) -> bool:
     """Whether a valid point has only one coordinate on this axis, so that any stride serves."""
     if view.mask is not None:
         begin, end = view.mask[axis]
@@ -72,12 +65,12 @@ def _joins_next(view: View, axis: int, algebra: ViewAlgebra, *, first: bool, ear
     still = view.strides[axis] == 0
     match algebra:
         case ViewAlgebra.TINYGRAD_0_8_0:
-            masked = view.mask is not None and _is_single(view, axis, algebra)
+            masked = view.mask is not None and _is_single(view, axis)
             return still and masked and not (first and view.shape[axis] == 1)
         case ViewAlgebra.TINYGRAD_0_9_0:
-            return still and _is_single(view, axis, algebra)
+            return still and _is_single(view, axis)
         case _:
-            return _is_single(view, axis, algebra)
+            return _is_single(view, axis)
 
 
 def _new_strides(
@@ -89,14 +82,16 @@ def _new_strides(
     for run in reversed(runs):
         walked: Sint = 1
         stride = run.stride
-        while extents and walked != run.extent and is_possibly_le(walked, run.extent):
+        while extents and walked != run.extent and is_maybe_lt(walked, add(run.extent, 1), algebra):
             n = extents.pop()
-            if n == 0:
-                break
             strides.append(stride if algebra is not ViewAlgebra.TINYGRAD_0_8_0 or n != 1 else 0)
-            if n != 1:
-                walked = mul(walked, n)
-                stride = mul(stride, n) if _is_within(walked, run.moving) else 0
+            if n == 1:
+                continue
+            walked = mul(walked, n)
+            moves = walked != run.moving and is_maybe_lt(walked, run.moving, algebra)
+            if moves and algebra is SOUND and not is_surely_ge(run.moving, add(walked, 1)):
+                return None
+            stride = mul(stride, n) if moves else 0
         if walked != run.extent:
             return None
     strides += [0] * (len(shape) - len(strides))
@@ -104,11 +99,9 @@ def _new_strides(
     return strides
 
 
-def _is_within(walked: Sint, moving: Sint) -> bool:
-    return not is_possibly_ge(walked, moving) if isinstance(moving, int) else walked != moving
-
-
-EMPTY_RANGE = (0, 0)
+Block = tuple[int, int, int]
+"""Extent and valid range [begin, end) of one old axis, or of several joined."""
+EMPTY = (0, 0)
 
 
 def reshaped_mask(view: View, shape: tuple[Sint, ...], algebra: ViewAlgebra) -> Mask | None:
@@ -117,64 +110,59 @@ def reshaped_mask(view: View, shape: tuple[Sint, ...], algebra: ViewAlgebra) -> 
     Only for a View with a mask.
     """
     assert view.mask is not None
-    numbers = (*view.shape, *shape, *(end for r in view.mask for end in r))
-    if not all(isinstance(n, int) for n in numbers):
+    old: list[Block] = []
+    for n, (begin, end) in zip(view.shape, view.mask, strict=True):
+        if not (isinstance(n, int) and isinstance(begin, int) and isinstance(end, int)):
+            return None
+        old.append((n, begin, end))
+    new = [n for n in shape if isinstance(n, int)]
+    if len(new) < len(shape):
         return None
-    old = [(n, b, e) for n, (b, e) in zip(view.shape, view.mask, strict=True)]
-    return _MaskCutter(old, list(shape), algebra).cut()  # type: ignore[arg-type]
+    if algebra is SOUND and any(begin >= end for _, begin, end in old):
+        return (EMPTY,) * len(shape)
+    return _cut_mask(old, new, algebra)
 
 
-class _MaskCutter:
-    """Walks old and new axes from the innermost, joining and splitting ranges.
+def _cut_mask(old: list[Block], new: list[int], algebra: ViewAlgebra) -> Mask | None:
+    """Join and split ranges from the innermost axis on, so that they lie along the new axes.
 
-    State: `inner` points lie below the next new axis within the current old block, whose extent is
-    `extent` with the valid range [begin, end).
+    `inner` points lie below the next new axis within the block that is being split.
     """
+    empty: Mask = (EMPTY,) * len(new)
+    mask: list[tuple[int, int]] = []
+    extent, begin, end = old.pop() if old else (1, 0, 1)
+    inner = 1
+    if begin >= end:
+        return empty
+    while new:
+        outer = inner * new[-1]
+        if extent < outer:
+            n, first, last = old.pop() if old else (1, 0, 1)
+            if (begin, end) != (0, extent) and last - first != 1:
+                return None
+            begin, end = first * extent + begin, (last - 1) * extent + end
+            extent *= n
+            continue
+        if extent > outer and not _can_split(extent, begin, end, outer, algebra):
+            return None
+        within = (begin, end - 1) if extent == outer else (begin % outer, (end - 1) % outer)
+        mask.append((within[0] // inner, within[1] // inner + 1))
+        new.pop()
+        inner = outer
+        if extent == outer:
+            extent, begin, end = old.pop() if old else (1, 0, 1)
+            inner = 1
+            if begin >= end:
+                return empty
+    return empty if any(block[1:] != (0, 1) for block in old) else tuple(reversed(mask))
 
-    def __init__(
-        self, old: list[tuple[int, int, int]], shape: list[int], algebra: ViewAlgebra
-    ) -> None:
-        self.old = old
-        self.shape = shape
-        self.algebra = algebra
 
-    def cut(self) -> Mask | None:
-        """The new mask, or None."""
-        empty: Mask = (EMPTY_RANGE,) * len(self.shape)
-        if any(begin >= end for _, begin, end in self.old):
-            return empty
-        mask: list[tuple[int, int]] = []
-        old, new = list(self.old), list(self.shape)
-        extent, begin, end = old.pop() if old else (1, 0, 1)
-        inner = 1
-        while new:
-            outer = inner * new[-1]
-            if extent == outer:
-                mask.append((begin // inner, (end - 1) // inner + 1))
-                new.pop()
-                extent, begin, end = old.pop() if old else (1, 0, 1)
-                inner = 1
-            elif extent > outer:
-                if not self._can_split(extent, begin, end, outer):
-                    return None
-                mask.append((begin % outer // inner, (end - 1) % outer // inner + 1))
-                new.pop()
-                inner = outer
-            else:
-                n, b, e = old.pop() if old else (1, 0, 1)
-                if (begin, end) != (0, extent) and e - b != 1:
-                    return None
-                begin, end, extent = b * extent + begin, (e - 1) * extent + end, extent * n
-        if any((begin, end) != (0, 1) for _, begin, end in old):
-            return empty
-        return tuple(reversed(mask))
-
-    def _can_split(self, extent: int, begin: int, end: int, outer: int) -> bool:
-        """Whether a range is a product of ranges over (extent / outer, outer)."""
-        if self.algebra is not ViewAlgebra.TINYGRAD_0_8_0 and extent % outer:
-            return False
-        whole = begin % outer == 0 and end % outer == 0
-        return whole or begin // outer == (end - 1) // outer
+def _can_split(extent: int, begin: int, end: int, outer: int, algebra: ViewAlgebra) -> bool:
+    """Whether a range is a product of ranges over (extent / outer, outer)."""
+    if algebra is not ViewAlgebra.TINYGRAD_0_8_0 and extent % outer:
+        return False
+    whole = begin % outer == 0 and end % outer == 0
+    return whole or begin // outer == (end - 1) // outer
 
 
 def check_reshape(view: View, shape: tuple[Sint, ...]) -> None:
