@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any, TypeAlias
 
+from kernelref.cases.schema import validate_limits
 from kernelref.errors import Unsupported
 from kernelref.opt.limits import PRESETS, Limits
 
@@ -40,7 +41,8 @@ def _differences(limits: Limits, preset: Limits) -> dict[str, Json]:
 
 
 def limits_from_json(document: Json) -> Limits:
-    """The limits of a document that has the schema's form."""
+    """The limits of a document. Raises: InvalidInput whose `where` is the field."""
+    validate_limits(document)
     if isinstance(document, str):
         return PRESETS[document]
     changes: dict[str, Any] = {

@@ -159,20 +159,29 @@ def _is_integer(_checker: TypeChecker, value: object) -> bool:
 
 
 @cache
-def _validator() -> Validator:
+def _validator(*, of_limits: bool = False) -> Validator:
     checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer)
     # The stubs leave `extend` untyped.
     strict = extend(Draft202012Validator, type_checker=checker)  # type: ignore[no-untyped-call]
-    validator: Validator = strict(SCHEMA)
+    validator: Validator = strict(_LIMITS if of_limits else SCHEMA)
     return validator
 
 
 def validate(document: Json) -> None:
-    """Check a document's form.
+    """Check a case's form.
 
     Raises: InvalidInput whose `where` is the field, as in `ast[3].views[0].shape`.
     """
-    error = best_match(_validator().iter_errors(document))
+    _check(_validator(), document)
+
+
+def validate_limits(document: Json) -> None:
+    """Check the form of limits. Raises: InvalidInput whose `where` is the field."""
+    _check(_validator(of_limits=True), document)
+
+
+def _check(validator: Validator, document: Json) -> None:
+    error = best_match(validator.iter_errors(document))
     if error is not None:
         raise InvalidInput(error.message[:200], where=_field(error))
 
