@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic
+from typing import Generic, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from kernelref.ir.index import Expr, evaluate
 from kernelref.ir.semantics import Array
 from kernelref.ir.shapetracker import ShapeTracker
 from kernelref.run.arithmetic import Arithmetic, Exact, T
+from kernelref.run.errorbound import FULL_BOUNDS, BoundedArithmetic
 from kernelref.run.plan import Plan, Reductions, make_plan
 
 Coordinates = list[Array]
@@ -106,7 +107,8 @@ class Walk(Generic[T]):
             known = evaluate(value, self.variables) if isinstance(value, Expr) else value
             values = semantics.constant(known, node.dtype)
         else:
-            values = self.load(node, np.where(valid, address, 0), np.asarray(valid))
+            address = address if valid is True else np.where(valid, address, 0)
+            values = self.load(node, np.asarray(address), np.asarray(valid))
         return values if valid is True else np.where(valid, values, node.dtype.numpy.type(0))
 
     def load(self, node: Load, address: Array, valid: Array) -> Array:
@@ -171,6 +173,14 @@ def _steps_first(array: Array, steps: Mapping[int, int], rank: int) -> Array:
     return np.moveaxis(array, list(steps), range(len(steps))).reshape(-1, *points)
 
 
+class Values(NamedTuple):
+    """Outputs at points: by each dtype's rounding, exactly (float64), and how far apart at most."""
+
+    value: Array
+    reference: Array
+    bound: Array
+
+
 class Oracle:
     """An AST with its inputs, and `variables` for its symbolic extents.
 
@@ -212,6 +222,23 @@ class Oracle:
     def exact(self, output: int, points: Array | None = None) -> Array:
         """What an output stores at points, each op rounded to its dtype, reductions in order."""
         return self.compute(self._exact, output, points)[0]
+
+    def values(
+        self,
+        output: int,
+        points: Array | None = None,
+        *,
+        bounds: BoundedArithmetic | None = FULL_BOUNDS,
+    ) -> Values:
+        """What an output stores at points, the float64 reference and the bound on a device's error.
+
+        With `bounds` None nothing may differ: the reference is the value and the bound 0.
+        """
+        value = self.exact(output, points)
+        if bounds is None:
+            return Values(value, value.astype(np.float64), np.zeros(value.shape))
+        reference, error = self.compute(bounds, output, points)
+        return Values(value, reference.astype(np.float64), error)
 
     def compute(
         self, arithmetic: Arithmetic[T], output: int, points: Array | None = None
