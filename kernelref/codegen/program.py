@@ -12,12 +12,13 @@ once.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from kernelref.ir.ast import Op, ReduceOp
 from kernelref.ir.dtype import DType
-from kernelref.ir.index import Expr, Sint, Var
+from kernelref.ir.index import Expr, Sint, Var, variables
 
 GROUP_IDS = ("gidx0", "gidx1", "gidx2")
 LOCAL_IDS = ("lidx0", "lidx1", "lidx2")
@@ -122,7 +123,10 @@ class Pack:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """An element-wise op on scalars of one dtype (`ir/semantics` says what it does)."""
+    """An element-wise op on scalars (`ir/semantics` says what it does).
+
+    `dtype` is that of the operands (of the last two for WHERE); comparisons give bool.
+    """
 
     op: Op
     operands: tuple[Operand, ...]
@@ -257,3 +261,65 @@ class Program:
     def shared_nbytes(self) -> int:
         """Bytes of on-chip memory that one work-group takes."""
         return sum(array.nbytes for array in self.shared)
+
+
+def nested(body: Iterable[Statement]) -> Iterator[Statement]:
+    """Every statement of `body`, and of the bodies in it, in the order of the text."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, Loop | Guarded):
+            yield from nested(statement.body)
+
+
+def indices(statement: Statement) -> tuple[Sint, ...]:
+    """The index expressions that `statement` computes, those of statements in it left out."""
+    match statement:
+        case Define(_, value) | Assign(_, value):
+            return _indices_of_value(value)
+        case DefineIndex(_, value):
+            return (value,)
+        case StoreGlobal(_, address, guard, value):
+            return (address, guard, *_indices_of_value(value))
+        case StoreShared(_, address, value):
+            return (address, *_indices_of_value(value))
+        case Loop(extent=extent):
+            return (extent,)
+        case Guarded(condition):
+            return (condition,)
+        case Barrier():
+            return ()
+        case _:
+            assert_never(statement)
+
+
+def _indices_of_value(value: ProgramValue) -> tuple[Sint, ...]:
+    match value:
+        case Literal(Expr() as number):
+            return (number,)
+        case Masked(guard, operand):
+            return (guard, *_indices_of_value(operand))
+        case LoadGlobal(_, address, guard):
+            return (address, guard)
+        case LoadShared(_, address):
+            return (address,)
+        case Pack(operands) | Apply(_, operands):
+            return tuple(index for operand in operands for index in _indices_of_value(operand))
+        case Convert(operand):
+            return _indices_of_value(operand)
+        case Combine(_, left, right):
+            return (*_indices_of_value(left), *_indices_of_value(right))
+        case Register() | Lane() | Literal():
+            return ()
+        case _:
+            assert_never(value)
+
+
+def index_names(program: Program) -> frozenset[str]:
+    """The names of all index variables that the program reads or defines."""
+    found: set[Var] = set()
+    for statement in nested(program.body):
+        for index in indices(statement):
+            found |= variables(index)
+        if isinstance(statement, Loop | DefineIndex):
+            found.add(statement.variable)
+    return frozenset(var.name for var in found)
