@@ -221,6 +221,8 @@ def floordiv(value: Number, by: Number, *, old: bool = False) -> Number:
 def _floordiv(value: Number, by: Number, *, old: bool, factoring: bool) -> Number:
     if isinstance(by, Linear):
         return _floordiv_symbolic(value, by)
+    if by <= 0:
+        raise _raises(f"{value} // {by}")
     if isinstance(value, int):
         return value // by
     match value.single:
@@ -312,6 +314,8 @@ def _is_below(value: Number, by: Linear) -> bool:
 
 def mod(value: Number, by: Number, *, old: bool = False) -> Number:
     """value % by, as far as a release folds it. `old`: as 0.8.0 does."""
+    if isinstance(by, int) and by <= 0:
+        raise _raises(f"{value} % {by}")
     if isinstance(value, int) and isinstance(by, int):
         return value % by
     if isinstance(value, Linear):

@@ -79,7 +79,9 @@ def _fits_int32(address: Number) -> bool:
 
 def _axis(i: int, extent: Sint) -> Number:
     last = from_sint(add(extent, -1))
-    return 0 if last in (0, -1) else Linear(((Axis(f"idx{i}", 0, last), 1),))
+    if last == -1:
+        raise Unsupported("release-raises", f"axis {i} has extent 0")
+    return 0 if last == 0 else Linear(((Axis(f"idx{i}", 0, last), 1),))
 
 
 def _address(view: View, point: tuple[Number, ...]) -> Number:

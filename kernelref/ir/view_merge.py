@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
+from kernelref.errors import Unsupported
 from kernelref.ir.index import Sint, product
 from kernelref.ir.tinygrad_strides import real_strides
 from kernelref.ir.view import (
@@ -26,6 +27,8 @@ def merge_views(outer: View, inner: View, algebra: ViewAlgebra = SOUND) -> View 
         return _merge_by_real_strides(outer, inner)
     if is_contiguous(outer, algebra):
         return inner
+    if algebra is SOUND and 0 in inner.shape:
+        return View.create(inner.shape)
     if is_contiguous(inner, algebra):
         if inner.shape == outer.shape:
             return outer
@@ -112,6 +115,8 @@ def _merge_linear(outer: View, inner: View, algebra: ViewAlgebra) -> View | None
             masked = View.create(
                 inner.shape, inner.strides, inner.offset, narrowed, algebra=algebra
             )
+            if masked == inner:
+                raise Unsupported("release-raises", "merging an empty View never ends")
             return merge_views(outer, masked, algebra)
     strides = [0] * len(inner.shape)
     offset = outer.offset

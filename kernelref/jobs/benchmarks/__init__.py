@@ -1,0 +1,1 @@
+"""Long runs that measure one part of kernelref against an independent truth."""
