@@ -58,7 +58,8 @@ class KernelLaunch:
     Units: `groups` counts work-groups, `local` work-items in a group; `local` None leaves the
     group size to the driver, and `groups` then counts work-items. `ranges` None launches every
     group; else only those boxes of groups, each by an offset of the launch (see `PARTIAL_PRELUDE`).
-    `label` names the case in journals and messages.
+    `optimise` asks the device's compiler for its optimisations: PoCL then compiles half as fast and
+    runs long loops three times as fast. `label` names the case in journals and messages.
     """
 
     name: str
@@ -68,6 +69,7 @@ class KernelLaunch:
     buffers: tuple[LaunchBuffer, ...]
     variables: tuple[int, ...] = ()
     ranges: tuple[GroupRange, ...] | None = None
+    optimise: bool = False
     label: str = ""
 
 
@@ -102,12 +104,15 @@ class Budget:
     memory_nbytes: int | None = 8 << 30
 
 
-PARTIAL_PRELUDE = "#define get_group_id(D) (get_global_id(D) / get_local_size(D))\n"
-"""What stands before a kernel's text when only some of its groups are launched.
+PARTIAL_PRELUDE = """#ifndef KERNELREF_GROUP_ID
+#define KERNELREF_GROUP_ID(D) (get_global_id(D) / get_local_size(D))
+#endif
+"""
+"""What stands for get_group_id in a text of which only some groups are launched.
 
-A launch offset moves get_global_id and not get_group_id; with this line the text itself stays as
-it is. Law: with offset = first * local size, get_global_id / get_local_size = first + group.
-Source: OpenCL C 3.0, section 6.15.1.
+A launch offset moves get_global_id and not get_group_id, so the text asks this instead and stays
+otherwise as it is. Law: with offset = first * local size,
+get_global_id / get_local_size = first + group. Source: OpenCL C 3.0, section 6.15.1.
 """
 
 

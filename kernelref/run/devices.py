@@ -1,0 +1,238 @@
+"""Devices: which OpenCL implementations are here, what they can do, and how to get the rest.
+
+A driver may crash while it is asked, so every question is put to a process of its own. The default
+device is PoCL as `pyopencl[pocl]` brings it; the simulator (`run/oclgrind`) and rusticl are used
+when they are installed, and whatever else the system offers is called gpu0, gpu1, cpu0, ...
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import multiprocessing
+import os
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from pebble import ProcessExpired, ProcessPool
+
+from kernelref.codegen.target import Target
+from kernelref.errors import DeviceError, InvalidInput
+from kernelref.run import oclgrind
+
+DEFAULT_DEVICE = "pocl"
+INTERPRETER = "interp"
+PROBE_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceKind:
+    """How a worker reaches a device.
+
+    `platform` begins the OpenCL platform's name, `index` counts its devices. `environment` is set
+    before the driver loads; in its values `{private}` is the worker's own folder and `{threads}`
+    the threads it may use. `options` are the compiler's unless a launch asks for optimisation
+    (`optimised_options` then). A simulator checks addresses itself, needs no red zones, and its
+    memory cannot be damaged by a wild write.
+    """
+
+    name: str
+    platform: str
+    index: int = 0
+    environment: tuple[tuple[str, str], ...] = ()
+    options: tuple[str, ...] = ("-cl-opt-disable",)
+    optimised_options: tuple[str, ...] = ()
+    is_simulator: bool = False
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceInfo:
+    """What a device reports.
+
+    Units: `group_max` and `local_max` count work-items, `image_max` texels along (columns, rows),
+    what ends in nbytes bytes.
+    """
+
+    name: str
+    platform: str
+    device: str
+    version: str
+    half: bool
+    double: bool
+    images: bool
+    image_max: tuple[int, int]
+    group_max: int
+    local_max: tuple[int, int, int]
+    local_nbytes: int
+    memory_nbytes: int
+    allocation_nbytes: int
+    units: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceReport:
+    """Whether a device is here; if not, why not and how to get it."""
+
+    name: str
+    info: DeviceInfo | None
+    problem: str = ""
+    remedy: str = ""
+
+
+def device_kind(name: str) -> DeviceKind:
+    """The kind of a device that `--device` names. Raises: InvalidInput for an unknown name."""
+    kinds = {kind.name: kind for kind in known_kinds()}
+    if name in kinds:
+        return kinds[name]
+    others = {kind.name: kind for kind in system_kinds()}
+    if name in others:
+        return others[name]
+    names = ", ".join([*kinds, *others, INTERPRETER])
+    raise InvalidInput(f"no device {name!r}; there are {names}", where="--device")
+
+
+def known_kinds() -> tuple[DeviceKind, ...]:
+    """The implementations that kernelref knows by name, whether here or not."""
+    pocl = DeviceKind(
+        "pocl",
+        "Portable Computing Language",
+        environment=(
+            *_only_driver(_bundled_driver()),
+            ("POCL_CACHE_DIR", "{private}"),
+            ("POCL_MAX_PTHREAD_COUNT", "{threads}"),
+        ),
+        remedy='pip install "pyopencl[pocl]"',
+    )
+    rusticl = DeviceKind(
+        "rusticl",
+        "rusticl",
+        environment=(
+            *_only_driver(_first_file("/etc/OpenCL/vendors/rusticl.icd")),
+            ("RUSTICL_ENABLE", "llvmpipe"),
+            ("LP_NUM_THREADS", "{threads}"),
+            ("MESA_SHADER_CACHE_DIR", "{private}"),
+        ),
+        options=(),
+        remedy="apt install mesa-opencl-icd",
+    )
+    simulator = DeviceKind(
+        oclgrind.NAME,
+        oclgrind.PLATFORM,
+        environment=(*_only_driver(oclgrind.driver()), *oclgrind.ENVIRONMENT),
+        optimised_options=("-cl-opt-disable",),
+        is_simulator=True,
+        remedy="apt install oclgrind",
+    )
+    return (pocl, rusticl, simulator)
+
+
+def system_kinds() -> tuple[DeviceKind, ...]:
+    """Whatever else the system's OpenCL loader finds."""
+    known = tuple(kind.platform for kind in known_kinds())
+    try:
+        found: list[tuple[str, str, int]] = _ask(_list_system)
+    except DeviceError:
+        return ()
+    kinds: list[DeviceKind] = []
+    for sort, platform, index in found:
+        if platform.startswith(known):
+            continue
+        number = sum(kind.name.startswith(sort) for kind in kinds)
+        kinds.append(DeviceKind(f"{sort}{number}", platform, index))
+    return tuple(kinds)
+
+
+def report(kind: DeviceKind) -> DeviceReport:
+    """Ask one device what it can do, in a process of its own."""
+    try:
+        return DeviceReport(kind.name, _ask(_describe, kind))
+    except DeviceError as error:
+        return DeviceReport(kind.name, None, str(error), kind.remedy)
+
+
+def inventory() -> tuple[DeviceReport, ...]:
+    """A report for every known kind and for whatever else is here."""
+    return tuple(report(kind) for kind in (*known_kinds(), *system_kinds()))
+
+
+def device_info(name: str) -> DeviceInfo:
+    """What the named device reports. Raises: InvalidInput, DeviceError when it is not here."""
+    answer = report(device_kind(name))
+    if answer.info is None:
+        raise DeviceError(f"device {name} is not usable: {answer.problem}; try: {answer.remedy}")
+    return answer.info
+
+
+def target_of(info: DeviceInfo) -> Target:
+    """What text for this device may use."""
+    return Target(
+        info.name,
+        native_half=info.half,
+        double=info.double,
+        images=info.images,
+        image_max=info.image_max,
+        group_max=info.group_max,
+        local_max=info.local_max,
+    )
+
+
+def worker_environment(kind: DeviceKind, private: Path, threads: int) -> dict[str, str]:
+    """The environment of a worker of this kind."""
+    settings = {
+        name: value.format(private=private, threads=threads) for name, value in kind.environment
+    }
+    return {"PYOPENCL_NO_CACHE": "1", "TMPDIR": str(private), **settings}
+
+
+def _only_driver(driver: Path | None) -> tuple[tuple[str, str], ...]:
+    """Load this driver and no other: faster, and no other driver's crash is ours."""
+    return (("OCL_ICD_VENDORS", str(driver)),) if driver else ()
+
+
+def _bundled_driver() -> Path | None:
+    package = importlib.util.find_spec("pyopencl")
+    if package is None or package.origin is None:
+        return None
+    return _first_file(str(Path(package.origin).parent / ".libs" / "pocl.icd"))
+
+
+def _first_file(*paths: str) -> Path | None:
+    return next((Path(path) for path in paths if Path(path).is_file()), None)
+
+
+T = TypeVar("T")
+
+
+def _ask(question: Callable[..., T], *arguments: object) -> T:
+    """The answer of a fresh process. Raises: DeviceError for a crash, a hang or an exception."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPool(max_workers=1, max_tasks=1, context=context) as pool:
+        future = pool.schedule(question, args=arguments, timeout=PROBE_SECONDS)
+        try:
+            return future.result()
+        except FutureTimeoutError:
+            raise DeviceError(f"no answer within {PROBE_SECONDS:.0f} s") from None
+        except ProcessExpired as expired:
+            raise DeviceError(f"the driver crashed (exit code {expired.exitcode})") from None
+        except ImportError as error:
+            raise DeviceError(f"{error}") from None
+
+
+def _describe(kind: DeviceKind) -> DeviceInfo:
+    with tempfile.TemporaryDirectory(prefix="kernelref-") as private:
+        os.environ.update(worker_environment(kind, Path(private), 1))
+        # The import loads drivers, which only a worker may do, and only in its own environment.
+        from kernelref.run.opencl import describe, open_device
+
+        return describe(kind.name, open_device(kind))
+
+
+def _list_system() -> list[tuple[str, str, int]]:
+    # As in _describe: importing loads drivers.
+    from kernelref.run.opencl import list_devices
+
+    return list_devices()
