@@ -70,21 +70,29 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The optimizer said no, in its own words; `changed`: it is not where it was before."""
+    """The optimizer said no, in its own words; `changed`: it was not where it stood before.
+
+    The reference names the `check` besides, and its `reason` is how the release's words begin.
+    """
 
     reason: str
     changed: bool = False
     state: State | None = None
+    check: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Broke:
-    """It failed in another way: an exception's type (or `crash`, `hang`) and message."""
+    """It failed in another way: an exception's type (or `crash`, `hang`) and message.
+
+    The reference names the `check` that its rule set knows the release to lack.
+    """
 
     kind: str
     reason: str
     changed: bool = False
     state: State | None = None
+    check: str = ""
 
 
 Answer: TypeAlias = Accepted | Refused | Broke
