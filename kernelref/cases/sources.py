@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from kernelref.cases.case import Case, read_case
@@ -103,6 +104,19 @@ def read_kernels(places: Iterable[Place]) -> Iterator[KernelSource | Unreadable]
             run = []
         run.append(place)
     yield from _read_run(run)
+
+
+def read_at(place: Place, line: Line | None = None) -> KernelSource | Unreadable:
+    """The kernel at one place; `line` is the place's line, read from its file already."""
+    if line is None:
+        return _read_file(place)
+    return _read_line(place, line, _reader(str(place.path)))
+
+
+@cache
+def _reader(name: str) -> Reader:
+    """One reader a file: it remembers how views are spelled there."""
+    return Reader(name)
 
 
 def kernels(

@@ -26,6 +26,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
+from itertools import islice
+from itertools import islice
 from pathlib import Path
 
 from pebble import ProcessExpired, ProcessPool
@@ -117,6 +119,7 @@ class DevicePool:
                     folder = self._write(batch)
                     active[self._submit(batch, folder)] = (batch, folder)
                 if not active:
+                    assert not finished, "a launch got no result"
                     return
                 for future in wait(active, return_when=FIRST_COMPLETED).done:
                     batch, folder = active.pop(future)
@@ -135,7 +138,7 @@ class DevicePool:
         """The next batch, unless too many results wait for an earlier one."""
         if waiting > 8 * self.batch * self.workers:
             return None
-        taken = [item for item, _ in zip(source, range(self.batch), strict=False)]
+        taken = list(islice(source, self.batch))
         if not taken:
             return None
         return Batch(tuple(i for i, _ in taken), tuple(launch for _, launch in taken))
