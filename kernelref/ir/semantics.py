@@ -169,7 +169,7 @@ def undefined_where(op: Op, operands: Sequence[Array], dtype: DType) -> Array | 
 
 def round_to(values: Array, dtype: DType) -> Array:
     """The nearest values of `dtype`, ties to even; only bfloat16 and casts have any to round."""
-    if dtype is not BFLOAT16:
+    if dtype != BFLOAT16:
         return values if values.dtype == dtype.numpy else values.astype(dtype.numpy)
     bits = np.asarray(values, np.float32).view(np.uint32)
     even = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) & 0xFFFF0000
@@ -213,21 +213,21 @@ def bitcast(values: Array, source: DType, target: DType) -> Array:
 
 def storage(dtype: DType) -> np.dtype[Any]:
     """The numpy type of one stored element: bfloat16 as uint16 bits, an image's half or float."""
-    return np.dtype(np.uint16) if dtype.storage is BFLOAT16 else dtype.storage.numpy
+    return np.dtype(np.uint16) if dtype.storage == BFLOAT16 else dtype.storage.numpy
 
 
 def decode(stored: Array, dtype: DType) -> Array:
     """Stored elements as values in registers (an image's as float32)."""
-    if dtype is BFLOAT16:
+    if dtype == BFLOAT16:
         return (stored.astype(np.uint32) << np.uint32(16)).view(np.float32)
-    if dtype is BOOL:
+    if dtype == BOOL:
         return np.not_equal(stored.view(np.uint8), 0)
     return stored.astype(dtype.numpy, copy=False)
 
 
 def encode(values: Array, dtype: DType) -> Array:
     """Values as stored elements: what a store of `dtype` writes (an imageh rounds to half)."""
-    if dtype is BFLOAT16:
+    if dtype == BFLOAT16:
         return (values.view(np.uint32) >> np.uint32(16)).astype(np.uint16)
     return values.astype(storage(dtype), copy=False)
 
@@ -260,7 +260,7 @@ def fold(op: ReduceOp, start: Array, terms: Array, dtype: DType) -> Array:
     """
     dtype = dtype.value
     start = np.broadcast_to(start, terms.shape[1:])
-    if dtype is BFLOAT16 and op is ReduceOp.SUM:
+    if dtype == BFLOAT16 and op is ReduceOp.SUM:
         for term in terms:
             start = combine(op, start, term, dtype)
         return start

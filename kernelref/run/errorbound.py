@@ -129,7 +129,7 @@ class BoundedArithmetic:
         steps = so_far.steps + len(value)
         error = so_far.bound
         errors = steps_first(np.broadcast_to(terms.bound, np.shape(terms.value)))
-        if node.op is ReduceOp.MAX or dtype is BOOL:
+        if node.op is ReduceOp.MAX or dtype == BOOL:
             return Bounded(total, np.maximum(error, errors.max(axis=0)), steps=steps)
         error = error + errors.sum(axis=0)
         if not dtype.is_float:
@@ -163,7 +163,7 @@ FULL_BOUNDS = BoundedArithmetic()
 
 def unit_of(dtype: DType) -> float:
     """Half an ulp at 1: the relative error of one correct rounding."""
-    return 2.0**-8 if dtype is BFLOAT16 else float(np.finfo(dtype.numpy.name).eps) / 2
+    return 2.0**-8 if dtype == BFLOAT16 else float(np.finfo(dtype.numpy.name).eps) / 2
 
 
 def _is_representable(value: Array, dtype: DType) -> Array:
@@ -174,7 +174,7 @@ def _holds(source: DType, target: DType) -> bool:
     """Whether a cast to a float changes no value."""
     if source.kind is Kind.BOOL or target in (source, DOUBLE):
         return source.kind is Kind.BOOL or source.is_float
-    return target is FLOAT and source.is_float and source is not DOUBLE
+    return target == FLOAT and source.is_float and source != DOUBLE
 
 
 def _unless_nan(value: Array, error: Array) -> Bounded:

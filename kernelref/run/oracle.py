@@ -236,7 +236,8 @@ class Oracle:
         """
         value = self.exact(output, points)
         if bounds is None:
-            return Values(value, value.astype(np.float64), np.zeros(value.shape))
+            with semantics.quiet():
+                return Values(value, value.astype(np.float64), np.zeros(value.shape))
         reference, error = self.compute(bounds, output, points)
         return Values(value, reference.astype(np.float64), error)
 
@@ -256,7 +257,7 @@ class Oracle:
 
         def run(coordinates: Coordinates, full: tuple[int, ...]) -> tuple[Array, ...]:
             (value,) = walk.at(plan, coordinates)
-            if source is not target:
+            if source != target:
                 value = arithmetic.convert(value, source, target)
             return tuple(np.broadcast_to(a, full).ravel() for a in arithmetic.arrays(value))
 
