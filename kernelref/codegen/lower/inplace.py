@@ -27,7 +27,7 @@ def check_in_place(kernel: Kernel, indices: Indices) -> None:
     for node in postorder(kernel.ast):
         if isinstance(node, Load) and node.buffer in stores:
             store = stores[node.buffer]
-            if indices.general(node)[0] is not indices.general(store)[0]:
+            if indices.general(node)[0] != indices.general(store)[0]:
                 _check(node, store, indices)
 
 
