@@ -14,16 +14,19 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kernelref.ir.ast import Ast, Node, Reduce
+from kernelref.ir.ast import Ast, Constant, Node, Reduce
 from kernelref.ir.dtype import FLOAT, HALF
-from kernelref.ir.index import Sint
+from kernelref.ir.index import Expr, Sint, Var, variables
 from kernelref.ir.shapetracker import ShapeTracker
 from kernelref.opt.axis import COLORS, GROUPS, LOCALS, UPCASTS, Axis, AxisType
+from kernelref.opt.axismap import AxisMap, steps_map
 from kernelref.opt.construct import Buffer, construct
 from kernelref.opt.limits import OPENCL, Limits
 from kernelref.opt.opt import Opt
+from kernelref.opt.rules.apply import apply_opt
 from kernelref.opt.rules.ruleset import RuleSet
 from kernelref.opt.rules.sets import SOUND
+from kernelref.opt.tensor_core import TensorState
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,7 @@ class Kernel:
     index: Mapping[Node, int] = field(compare=False, repr=False)
     applied_opts: tuple[Opt, ...] = ()
     use_locals: bool = True
+    tensor: TensorState | None = None
 
     @staticmethod
     def open(ast: Ast, limits: Limits = OPENCL, rules: RuleSet = SOUND) -> Kernel:
@@ -63,6 +67,18 @@ class Kernel:
             ast, parts.buffers, parts.sts, axes, parts.reduces, parts.iterates, limits, rules,
             parts.index,
         )  # fmt: skip
+
+    def apply_opt(self, opt: Opt) -> Kernel:
+        """The kernel after `opt`.
+
+        Raises: KernelOptError, naming the check, when it is not legal here; OptBroke where the
+        release that the rule set copies falls over.
+        """
+        return apply_opt(self, opt)[0]
+
+    def axis_map(self, opt: Opt) -> AxisMap:
+        """The law of `opt` on this kernel: axes after -> axes before. Raises: as `apply_opt`."""
+        return steps_map(self.full_shape, apply_opt(self, opt)[1])
 
     def buffer_of(self, node: Node) -> int:
         """Which buffer a Store, Load or Constant of the AST is: an index into `buffers`, `sts`."""
@@ -116,6 +132,20 @@ class Kernel:
     def reduceop(self) -> Reduce | None:
         """The first (innermost) reduction."""
         return self.reduces[0] if self.reduces else None
+
+    @property
+    def has_tensor_core(self) -> bool:
+        """Whether the kernel is marked for a tensor-core instruction."""
+        return self.tensor is not None and self.tensor.marked
+
+    def variables(self) -> frozenset[Var]:
+        """The symbolic variables of extents, views and constants."""
+        found: set[Var] = set()
+        for buffer in self.buffers:
+            found |= buffer.st.variables()
+            if isinstance(buffer, Constant) and isinstance(buffer.value, Expr):
+                found |= variables(buffer.value)
+        return frozenset(found)
 
     @property
     def colors(self) -> tuple[str, ...]:

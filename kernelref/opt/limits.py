@@ -1,5 +1,6 @@
 """What a device can do, as the optimizer sees it, and the presets that the releases ship.
 
+`group_max` is what such devices allow; the releases never look at it.
 Source: tinygrad 0.9.1 renderer/__init__.py, cstyle.py, assembly.py, llvmir.py; 0.8.0 runtime/ops_*.
 """
 
@@ -37,14 +38,26 @@ _CUDA_GRID = (2147483647, 65535, 65535)
 _CUDA_BLOCK = (1024, 1024, 64)
 
 PRESETS: dict[str, Limits] = {
-    "opencl": Limits(global_max=_WIDE, local_max=_WIDE),
+    "opencl": Limits(global_max=_WIDE, local_max=_WIDE, group_max=1024),
     "clang": Limits(has_local=False, supports_float4=False, local_max=_WIDE),
     "llvm": Limits(has_local=False, has_shared=False, supports_float4=False, local_max=_WIDE),
-    "metal": Limits(global_max=_WIDE, local_max=_WIDE, tensor_cores=METAL),
-    "amd": Limits(shared_max=65536, global_max=_WIDE, local_max=_WIDE, tensor_cores=AMD),
-    "cuda": Limits(
-        shared_max=49152, global_max=_CUDA_GRID, local_max=_CUDA_BLOCK, tensor_cores=CUDA
+    "metal": Limits(global_max=_WIDE, local_max=_WIDE, group_max=1024, tensor_cores=METAL),
+    "amd": Limits(
+        shared_max=65536, global_max=_WIDE, local_max=_WIDE, group_max=1024, tensor_cores=AMD
     ),
-    "ptx": Limits(shared_max=49152, global_max=_CUDA_GRID, local_max=_CUDA_BLOCK, tensor_cores=PTX),
+    "cuda": Limits(
+        shared_max=49152,
+        global_max=_CUDA_GRID,
+        local_max=_CUDA_BLOCK,
+        group_max=1024,
+        tensor_cores=CUDA,
+    ),
+    "ptx": Limits(
+        shared_max=49152,
+        global_max=_CUDA_GRID,
+        local_max=_CUDA_BLOCK,
+        group_max=1024,
+        tensor_cores=PTX,
+    ),
 }
 OPENCL = PRESETS["opencl"]

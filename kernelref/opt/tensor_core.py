@@ -55,6 +55,20 @@ class TensorCore:
         return count
 
 
+@dataclass(frozen=True, slots=True)
+class TensorState:
+    """A tensor core's shape on a kernel.
+
+    `axes` are where N and M are, None when gone. `operands` are the buffers A and B of each
+    reduction. `marked`: the kernel is meant for the instruction, not for its shape only.
+    """
+
+    core: TensorCore
+    axes: tuple[int | None, int | None]
+    operands: tuple[tuple[int, int], ...]
+    marked: bool = False
+
+
 _METAL_THREADS = ((0, 2), (1, 4), (0, 2), (1, 2))
 _METAL_ALIASES: Aliases = (
     ((0,), (2,), (0,), (4,), (-1, 1, 3), (0,)),

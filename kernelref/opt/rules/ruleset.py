@@ -52,15 +52,18 @@ class RuleSet:
     """One optimizer's permissions.
 
     `checks` gives for each op that exists its checks in order; the first that does not hold is the
-    reason. `counted_types`: axis types are counted anew after each opt from the numbers of locals,
-    groups and upcasts, as a release's counters would have them; otherwise a type stays on its axis.
+    reason. `is_release`: axis types are counted anew after each opt from the numbers of locals,
+    groups and upcasts, N and M of a tensor core are followed by the opt's own axis, and a refused
+    tensor core's padding stays for the next; otherwise a type stays on its axis and so do N and M.
+    `unroll_mends_counts`: unrolling a whole axis corrects the counts of locals and groups.
     """
 
     name: str
     algebra: ViewAlgebra
     construction: Construction
     checks: Mapping[OptOps, tuple[Check, ...]] = field(default_factory=dict, compare=False)
-    counted_types: bool = False
+    is_release: bool = False
+    unroll_mends_counts: bool = False
 
     def __str__(self) -> str:
         return self.name
