@@ -14,17 +14,21 @@ from typing import NamedTuple
 from kernelref.errors import Unsupported
 from kernelref.ir.index import Sint, add
 from kernelref.ir.tinygrad_index import (
-    Axis,
     Condition,
     Less,
-    Linear,
-    Number,
     conjunction,
     floordiv,
-    from_sint,
     less,
     mod,
     not_less,
+)
+from kernelref.ir.tinygrad_linear import (
+    Axis,
+    Linear,
+    Number,
+    bounds,
+    from_sint,
+    of_atom,
     plus,
     times,
     to_sint,
@@ -48,31 +52,40 @@ def located(views: tuple[View, ...], algebra: ViewAlgebra) -> Located:
     Raises: Unsupported with reason release-raises where the release itself raises.
     """
     axes = tuple(_axis(i, n) for i, n in enumerate(views[-1].shape))
-    old = algebra is ViewAlgebra.TINYGRAD_0_8_0
+    if algebra is ViewAlgebra.TINYGRAD_0_8_0:
+        address, valid = _located_by_flat_index(views, axes)
+        return Located(address, valid, axes)
     address = _address(views[-1], axes)
-    valid = conjunction(_flat_conditions(views[-1], axes) if old else _conditions(views[-1], axes))
+    valid = conjunction(_conditions(views[-1], axes))
     for view in reversed(views[:-1]):
         if valid is None:
             return Located(-1, None, axes)
-        conditions: list[Condition]
-        if old:
-            conditions = _masked(view, _unflattened(address, view.shape, old=True))
-            address = _merged_address(view, address)
-        else:
-            least = minified(view, algebra)
-            coordinates = _unflattened(address, least.shape, old=False)
-            conditions = _conditions(least, coordinates)
-            address = _address(least, coordinates)
-        valid = conjunction((*valid, *conditions))
-    if not old and not _fits_int32(address):
+        least = minified(view, algebra)
+        point = _unflattened(address, least.shape)
+        valid = conjunction((*valid, *_conditions(least, point)))
+        address = _address(least, point)
+    if not _fits_int32(address):
         raise Unsupported("release-raises", f"an index outside 32 bits: {address}")
     return Located(address, valid, axes)
 
 
+def _located_by_flat_index(
+    views: tuple[View, ...], axes: tuple[Number, ...]
+) -> tuple[Number, tuple[Less, ...] | None]:
+    """0.8.0: every mask, the last view's too, is asked of a flattened index."""
+    flat = plus(*(times(x, n) for x, n in zip(axes, _inner_sizes(views[-1].shape), strict=True)))
+    address = _address(views[-1], axes)
+    valid = conjunction(_flat_conditions(views[-1], flat))
+    for view in reversed(views[:-1]):
+        if valid is None:
+            return -1, None
+        valid = conjunction((*valid, *_flat_conditions(view, address)))
+        address = _merged_address(view, address)
+    return address, valid
+
+
 def _fits_int32(address: Number) -> bool:
-    if isinstance(address, int):
-        return -(1 << 31) <= address < 1 << 31
-    low, high = address.low, address.high
+    low, high = bounds(address)
     above = not isinstance(low, int) or low >= -(1 << 31)
     return above and (not isinstance(high, int) or high < 1 << 31)
 
@@ -81,7 +94,7 @@ def _axis(i: int, extent: Sint) -> Number:
     last = from_sint(add(extent, -1))
     if last == -1:
         raise Unsupported("release-raises", f"axis {i} has extent 0")
-    return 0 if last == 0 else Linear(((Axis(f"idx{i}", 0, last), 1),))
+    return 0 if last == 0 else of_atom(Axis(f"idx{i}", 0, last))
 
 
 def _address(view: View, point: tuple[Number, ...]) -> Number:
@@ -97,15 +110,22 @@ def _conditions(view: View, point: tuple[Number, ...]) -> list[Condition]:
     return found
 
 
-def _unflattened(address: Number, shape: tuple[Sint, ...], *, old: bool) -> tuple[Number, ...]:
-    """The coordinates of a row-major index, as quotients and remainders."""
-    inner: Number = 1
-    coordinates: list[Number] = []
+def _inner_sizes(shape: tuple[Sint, ...]) -> tuple[Number, ...]:
+    """Per axis how many points lie below one step of it."""
+    sizes: list[Number] = [1]
     for n in reversed(shape):
-        extent = from_sint(n)
-        coordinates.append(mod(floordiv(address, inner, old=old), extent, old=old))
-        inner = times(inner, extent)
-    return tuple(reversed(coordinates))
+        sizes.append(times(sizes[-1], from_sint(n)))
+    return tuple(reversed(sizes[:-1]))
+
+
+def _unflattened(
+    address: Number, shape: tuple[Sint, ...], *, old: bool = False
+) -> tuple[Number, ...]:
+    """The coordinates of a row-major index, as quotients and remainders."""
+    return tuple(
+        mod(floordiv(address, inner, old=old), from_sint(n), old=old)
+        for n, inner in zip(shape, _inner_sizes(shape), strict=True)
+    )
 
 
 def minified(view: View, algebra: ViewAlgebra) -> View:
@@ -114,36 +134,23 @@ def minified(view: View, algebra: ViewAlgebra) -> View:
     return view if least is None else least
 
 
-def _masked(view: View, coordinates: tuple[Number, ...]) -> list[Condition]:
-    """0.8.0: conditions of the axes whose range is not the whole, innermost first."""
+def _flat_conditions(view: View, flat: Number) -> list[Condition]:
+    """0.8.0: conditions of the axes whose range is not the whole; others are not looked at."""
     found: list[Condition] = []
-    axes = zip(coordinates, view.shape, view.mask or (), strict=False)
-    for x, n, (begin, end) in reversed(list(axes)):
+    axes = zip(view.shape, _inner_sizes(view.shape), view.mask or (), strict=False)
+    for n, inner, (begin, end) in axes:
         if (begin, end) != (0, n):
-            found += [not_less(x, from_sint(begin)), less(x, from_sint(end))]
+            x = mod(floordiv(flat, inner, old=True), from_sint(n), old=True)
+            found += [not_less(x, from_sint(begin), old=True), less(x, from_sint(end), old=True)]
     return found
-
-
-def _flat_conditions(view: View, point: tuple[Number, ...]) -> list[Condition]:
-    """0.8.0: the last view's mask, too, is asked of a flattened index."""
-    if view.mask is None:
-        return []
-    flat: Number = 0
-    inner: Number = 1
-    parts: list[Number] = []
-    for x, n in zip(reversed(point), reversed(view.shape), strict=True):
-        parts.append(times(x, inner))
-        inner = times(inner, from_sint(n))
-    flat = plus(*parts)
-    return _masked(view, _unflattened(flat, view.shape, old=True))
 
 
 def _merged_address(view: View, address: Number) -> Number:
     """0.8.0: the address by runs of axes, whatever the mask."""
     unmasked = View(view.shape, view.strides, view.offset)
     runs = merged_runs(unmasked, ViewAlgebra.TINYGRAD_0_8_0)
-    coordinates = _unflattened(address, tuple(run.extent for run in runs), old=True)
-    steps = [times(x, from_sint(run.stride)) for x, run in zip(coordinates, runs, strict=True)]
+    point = _unflattened(address, tuple(run.extent for run in runs), old=True)
+    steps = [times(x, from_sint(run.stride)) for x, run in zip(point, runs, strict=True)]
     return plus(from_sint(view.offset), *reversed(steps))
 
 
@@ -159,7 +166,7 @@ def real_strides(
     direct: dict[Number, Number] = {}
     unknown: frozenset[Axis] = frozenset()
     for atom, c in linear.terms:
-        plain = Linear(((atom, 1),))
+        plain = of_atom(atom)
         if plain in axes:
             direct[plain] = c
         else:
@@ -188,6 +195,7 @@ def claimed_size(views: tuple[View, ...], algebra: ViewAlgebra) -> int:
     address, valid, _ = located(views, algebra)
     if valid is None and algebra is not ViewAlgebra.TINYGRAD_0_8_0:
         return 0
+    old = algebra is ViewAlgebra.TINYGRAD_0_8_0
     while isinstance(address, Linear):
-        address = address.high
+        address = bounds(address, old=old)[1]
     return address + 1

@@ -27,7 +27,7 @@ from kernelref.ir.index import (
     substitute,
     variables,
 )
-from kernelref.ir.tinygrad_index import from_sint, is_possible_lt
+from kernelref.ir.tinygrad_linear import from_sint, is_possible_lt
 
 Range = tuple[Sint, Sint]
 Mask = tuple[Range, ...]
@@ -255,7 +255,8 @@ def is_maybe_lt(left: Sint, right: Sint, algebra: ViewAlgebra) -> bool:
         return left < right
     if algebra is SOUND:
         return is_possibly_lt(left, right)
-    return is_possible_lt(from_sint(left), from_sint(right))
+    old = algebra is ViewAlgebra.TINYGRAD_0_8_0
+    return is_possible_lt(from_sint(left), from_sint(right), old=old)
 
 
 def minus(left: Sint, right: Sint) -> Sint:
@@ -298,15 +299,13 @@ def _create(
         mask = None
     if mask is None:
         return View(shape, strides, offset)
-    if any(not is_maybe_lt(begin, end, algebra) for begin, end in mask):
+    singles = [not is_maybe_lt(add(begin, 1), end, algebra) for begin, end in mask]
+    if any(singles) and any(not is_maybe_lt(begin, end, algebra) for begin, end in mask):
         return View(shape, (0,) * len(shape), 0, ((0, 0),) * len(shape))
-    kept: list[Sint] = []
-    for stride, (begin, end) in zip(strides, mask, strict=True):
-        single = not is_maybe_lt(add(begin, 1), end, algebra)
-        if single:
-            offset = add(offset, mul(stride, begin))
-        kept.append(0 if single else stride)
-    return View(shape, tuple(kept), offset, mask)
+    for stride, (begin, _), single in zip(strides, mask, singles, strict=True):
+        offset = add(offset, mul(stride, begin)) if single else offset
+    kept = tuple(0 if single else s for s, single in zip(strides, singles, strict=True))
+    return View(shape, kept, offset, mask)
 
 
 def _window(view: View, window: Mask, mask: Mask | None, algebra: ViewAlgebra) -> View:

@@ -110,6 +110,8 @@ def reshaped_mask(view: View, shape: tuple[Sint, ...], algebra: ViewAlgebra) -> 
     Only for a View with a mask.
     """
     assert view.mask is not None
+    if view.mask and all(pair == EMPTY for pair in view.mask):
+        return (EMPTY,) * len(shape)
     old: list[Block] = []
     for n, (begin, end) in zip(view.shape, view.mask, strict=True):
         if not (isinstance(n, int) and isinstance(begin, int) and isinstance(end, int)):
