@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TypeAlias
 
 from kernelref.codegen.program import Statement
+from kernelref.errors import Unsupported
 from kernelref.ir.index import Sint
+from kernelref.opt.kernel import Kernel
 
 
 @dataclass(slots=True, eq=False)
@@ -45,3 +48,21 @@ def deepest(env: Env, axes: Iterable[int], outermost: Block) -> Block:
         if env[axis].block.depth > block.depth:
             block = env[axis].block
     return block
+
+
+def register_points(kernel: Kernel, axes: Iterable[int], env: Env) -> Iterator[Env]:
+    """Every combination of coordinates on those of `axes` that are registers, the last fastest."""
+    registers = [axis for axis in sorted(axes) if isinstance(env[axis].coordinate, int)]
+    for point in product(*(range(extent_of(kernel, axis)) for axis in registers)):
+        yield {axis: Place(i, env[axis].block) for axis, i in zip(registers, point, strict=True)}
+
+
+def extent_of(kernel: Kernel, axis: int) -> int:
+    """The extent of an axis of work-items or registers, which is never symbolic.
+
+    Raises: Unsupported when it is.
+    """
+    extent = kernel.axes[axis].extent
+    if not isinstance(extent, int):
+        raise Unsupported("symbolic-group", f"work-items or registers along {extent}")
+    return extent

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
+from kernelref.codegen.lower.block import extent_of
 from kernelref.codegen.program import GROUP_IDS, LOCAL_IDS, DefineIndex
 from kernelref.codegen.target import Target
 from kernelref.errors import Unsupported
@@ -77,7 +78,7 @@ def _local(
     """The work-items of a group: axes left to right onto x, y, z."""
     coordinates: dict[int, Sint] = {}
     prelude: list[DefineIndex] = []
-    extents = [_int(kernel.axes[axis].extent) for axis in axes]
+    extents = [extent_of(kernel, axis) for axis in axes]
     parts = _partition(extents, target.local_max, is_last_first=False)
     if parts is None or math.prod(extents) > target.group_max:
         raise Unsupported("group-size", f"{extents} work-items on {target.name}")
@@ -193,9 +194,3 @@ def _factor(total: int, most: int) -> int:
         if total % divisor == 0:
             return total // divisor
     return most
-
-
-def _int(extent: Sint) -> int:
-    if not isinstance(extent, int):
-        raise Unsupported("symbolic-group", f"work-items along {extent}")
-    return extent

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kernelref.codegen.lower.block import Block, Env, Place
+from kernelref.codegen.lower.indices import Indices
 from kernelref.codegen.lower.inplace import check_in_place
-from kernelref.codegen.lower.launch import launch_of
+from kernelref.codegen.lower.launch import Launch, launch_of
 from kernelref.codegen.lower.memory import arguments
+from kernelref.codegen.lower.reductions import Reductions
+from kernelref.codegen.lower.stores import emit_stores, texel_outputs
 from kernelref.codegen.lower.values import Values
 from kernelref.codegen.lower.widths import wide_expressions
-from kernelref.codegen.program import Guarded, Program, Statement, StoreGlobal
+from kernelref.codegen.program import Guarded, Program
 from kernelref.codegen.target import Target
-from kernelref.ir.ast import Constant, Load, Store, postorder
-from kernelref.ir.index import Expr, Var, as_expr, variables
-from kernelref.opt.axis import UPCASTS
+from kernelref.ir.ast import Constant, Load, Node, Reduce, Store, children, postorder
+from kernelref.ir.index import Expr, Var, and_, as_expr, lt, simplify, variables
+from kernelref.opt.axis import GROUPS, LOCALS, UPCASTS, AxisType
 from kernelref.opt.kernel import Kernel
 
 
@@ -24,17 +29,15 @@ def lower(kernel: Kernel, target: Target, name: str = "kernel") -> Program:
     Raises: Unsupported for launches, groups or in-place accesses that no Program can have.
     """
     launch = launch_of(kernel, target)
-    buffers = arguments(kernel, target, frozenset())
+    indices = Indices(kernel)
+    check_in_place(kernel, indices)
     root = Block(0)
-    values = Values(kernel, buffers, root)
-    check_in_place(kernel, values.indices)
-    env: dict[int, Place] = {
-        axis: Place(coordinate, root) for axis, coordinate in launch.coordinates.items()
-    }
-    env |= {axis: Place(0, root) for axis in kernel.axes_of(*UPCASTS)}
-    for statement in [_store(values, store, env) for store in kernel.ast]:
-        for one in statement:
-            root.add(one)
+    env = _registers(kernel, root) | _parallel(kernel, launch, root)
+    buffers = arguments(kernel, target, texel_outputs(indices, env))
+    reductions = Reductions(kernel, _work_items(kernel, launch, root))
+    values = Values(kernel, indices, buffers, root, reductions.steps)
+    _reduce_together(kernel, values, reductions, env)
+    _store_alone(kernel, launch, values)
     inside = tuple(root.statements)
     guarded = inside if launch.guard == 1 else (Guarded(as_expr(launch.guard), inside),)
     body = (*launch.prelude, *guarded)
@@ -45,21 +48,58 @@ def lower(kernel: Kernel, target: Target, name: str = "kernel") -> Program:
         groups=launch.groups,
         local=launch.local,
         body=body,
+        shared=tuple(reductions.arrays),
         wide=wide_expressions(body),
     )
 
 
-def _store(values: Values, store: Store, env: Env) -> list[Statement]:
-    """Stores of one output; the value's own statements come first."""
-    statements: list[Statement] = []
-    for point in values.register_points(values.indices.free(store), env):
-        place = {**env, **point}
-        operand = values.operand(store.value, place)
-        address, valid = values.indices.at(store, place)
-        if valid != 0:
-            name = values.arguments[store.buffer].name
-            statements.append(StoreGlobal(name, address, valid, operand))
-    return statements
+def _registers(kernel: Kernel, block: Block) -> dict[int, Place]:
+    """The axes that are registers where results are stored, at their first coordinate."""
+    return {axis: Place(0, block) for axis in kernel.axes_of(*UPCASTS, AxisType.GROUP_UPCAST)}
+
+
+def _parallel(kernel: Kernel, launch: Launch, block: Block) -> dict[int, Place]:
+    """The axes that the launch spreads, wherever results are stored."""
+    axes = kernel.axes_of(AxisType.GLOBAL, *LOCALS)
+    return {axis: Place(launch.coordinates[axis], block) for axis in axes}
+
+
+def _work_items(kernel: Kernel, launch: Launch, block: Block) -> dict[int, Place]:
+    axes = kernel.axes_of(*LOCALS, *GROUPS)
+    return {axis: Place(launch.coordinates[axis], block) for axis in axes}
+
+
+def _reduce_together(kernel: Kernel, values: Values, reductions: Reductions, env: Env) -> None:
+    """What takes all work-items of a group, up to the last barrier."""
+    for node in _outermost_reduces(kernel):
+        if reductions.is_shared(node):
+            values.run(reductions.part(values, node, env))
+        elif reductions.holds_shared(node):
+            values.operand(node, env)
+    reductions.synchronise(values.outermost)
+
+
+def _store_alone(kernel: Kernel, launch: Launch, values: Values) -> None:
+    """What follows the last barrier, by the first work-item of those that share a reduction."""
+    root = values.outermost
+    first = [lt(launch.coordinates[axis], 1) for axis in kernel.axes_of(*GROUPS)]
+    block = root.inner() if first else root
+    values.outermost = block
+    emit_stores(values, _registers(kernel, block) | _parallel(kernel, launch, block), block)
+    if first:
+        root.add(Guarded(as_expr(simplify(and_(*first))), tuple(block.statements)))
+
+
+def _outermost_reduces(kernel: Kernel) -> Iterator[Reduce]:
+    """The reductions that some output reads other than through a reduction, sources first."""
+    reached: set[Node] = set()
+    pending: list[Node] = list(kernel.ast)
+    while pending:
+        node = pending.pop()
+        if node not in reached:
+            reached.add(node)
+            pending.extend(() if isinstance(node, Reduce) else children(node))
+    return (node for node in kernel.reduces if node in reached)
 
 
 def _symbolic(kernel: Kernel) -> tuple[Var, ...]:

@@ -12,23 +12,21 @@ ints: registers. Each gets its own copy of what varies along it.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
-from itertools import product
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar, cast
 
 from kernelref.codegen.lower.block import Block, Env, Place, deepest
 from kernelref.codegen.lower.indices import Indices
+from kernelref.codegen.lower.vectors import Vector, vector_at, widths_of
 from kernelref.codegen.program import (
     Apply,
-    Assign,
     BufferArgument,
-    Combine,
     Convert,
     Define,
+    Lane,
     Literal,
     LoadGlobal,
-    Loop,
     Masked,
     Operand,
     ProgramValue,
@@ -42,17 +40,16 @@ from kernelref.ir.ast import (
     Load,
     Op,
     Reduce,
-    ReduceOp,
     Store,
     Value,
     children,
     postorder,
 )
 from kernelref.ir.dtype import BOOL, DType
-from kernelref.ir.index import Sint, Var, add, as_expr
-from kernelref.opt.axis import AxisType
+from kernelref.ir.index import Sint, as_expr
 from kernelref.opt.kernel import Kernel
 
+T = TypeVar("T")
 Steps: TypeAlias = Generator[tuple[Value, Env], Operand, Operand]
 """A computation that asks for operands: it yields (node, env) and is sent the operand."""
 
@@ -87,49 +84,64 @@ class Names:
         return f"{prefix}{number}"
 
 
-class Values:
-    """Emits the statements that compute AST nodes, each once per place."""
+Reducer: TypeAlias = "Callable[[Values, Reduce, Env], Steps]"
 
-    def __init__(self, kernel: Kernel, arguments: dict[int, BufferArgument], root: Block) -> None:
+
+class Values:
+    """Emits the statements that compute AST nodes, each once per place.
+
+    `outermost` is where values go that vary along no axis. `reduce` computes a reduction: it makes
+    every register combination of it known (`lower/reductions`).
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        indices: Indices,
+        arguments: Mapping[int, BufferArgument],
+        root: Block,
+        reduce: Reducer,
+    ) -> None:
         self.kernel = kernel
+        self.indices = indices
         self.arguments = arguments
         self.outermost = root
-        self.indices = Indices(kernel)
+        self.reduce = reduce
         self.free = free_axes(kernel, self.indices)
-        self.iterates = dict(zip(kernel.reduces, kernel.iterates, strict=True))
         self.names = Names()
         self.known: dict[tuple[Value, tuple[Sint, ...]], Operand] = {}
 
     def operand(self, node: Value, env: Env) -> Operand:
-        """The value of `node` where the axes stand as `env` says; emits what is missing.
+        """The value of `node` where the axes stand as `env` says; emits what is missing."""
+        known = self.known.get(self.key(node, env))
+        return self.run(self._steps(node, env)) if known is None else known
+
+    def run(self, steps: Generator[tuple[Value, Env], Operand, T]) -> T:
+        """Run a computation and those that it asks for.
 
         It keeps its own stack, so that no depth of AST meets Python's recursion limit.
         """
-        stack: list[Steps] = []
-        wanted: tuple[Value, Env] | None = (node, env)
-        result: Operand | None = None
-        while wanted is not None or stack:
-            if wanted is not None:
-                result = self.known.get(self._key(*wanted))
-                if result is None:
+        stack: list[Generator[tuple[Value, Env], Operand, Any]] = [steps]
+        answer: Any = None
+        while True:
+            try:
+                wanted = stack[-1].send(answer)
+            except StopIteration as done:
+                answer = done.value
+                stack.pop()
+                if not stack:
+                    return cast(T, answer)
+            else:
+                answer = self.known.get(self.key(*wanted))
+                if answer is None:
                     stack.append(self._steps(*wanted))
-                wanted = None
-            if stack:
-                try:
-                    wanted = next(stack[-1]) if result is None else stack[-1].send(result)
-                except StopIteration as done:
-                    stack.pop()
-                    result = done.value
-                else:
-                    result = None
-        assert result is not None
-        return result
 
-    def _key(self, node: Value, env: Env) -> tuple[Value, tuple[Sint, ...]]:
+    def key(self, node: Value, env: Env) -> tuple[Value, tuple[Sint, ...]]:
+        """What tells a place from the others, as far as `node` varies."""
         return node, tuple(env[axis].coordinate for axis in sorted(self.free[node]))
 
     def _steps(self, node: Value, env: Env) -> Steps:
-        key = self._key(node, env)
+        key = self.key(node, env)
         match node:
             case Constant():
                 self.known[key] = self._constant(node, env)
@@ -147,7 +159,7 @@ class Values:
                 inner = yield source, env
                 self.known[key] = self._cast(node, inner, dtype.value, bitcast, env)
             case Reduce():
-                yield from self._reduce(node, env)
+                yield from self.reduce(self, node, env)
         return self.known[key]
 
     def _define(
@@ -172,69 +184,28 @@ class Values:
         address, valid = self.indices.at(node, env)
         if valid == 0:
             return Literal(0, dtype)
-        load = LoadGlobal(self.arguments[node.buffer].name, address, valid, dtype)
+        buffer = self.arguments[node.buffer]
+        widths = widths_of(buffer.dtype, supports_float4=self.kernel.limits.supports_float4)
+        is_image = buffer.dtype.is_image
+        if vector := vector_at(self.indices, node, env, widths, may_be_masked=is_image):
+            return self._load_vector(node, vector, env)
+        load = LoadGlobal(buffer.name, address, valid, dtype)
         return self._define("val", dtype, load, node, env)
+
+    def _load_vector(self, node: Load, vector: Vector, env: Env) -> Operand:
+        """One load for all lanes, each of which is then known."""
+        dtype, lanes = node.dtype.value, vector.lanes
+        name = self.arguments[node.buffer].name
+        load = LoadGlobal(name, vector.address, vector.valid, dtype, lanes)
+        register = Register(self.names.fresh("vec"), dtype, lanes)
+        deepest(env, self.free[node], self.outermost).add(Define(register, load))
+        block = env[vector.axis].block
+        for lane in range(lanes):
+            place = {**env, vector.axis: Place(vector.first + lane, block)}
+            self.known[self.key(node, place)] = Lane(register, lane)
+        return self.known[self.key(node, env)]
 
     def _cast(self, node: Cast, inner: Operand, dtype: DType, bitcast: bool, env: Env) -> Operand:
         if node.value.dtype.value == dtype:
             return inner
         return self._define("cast", dtype, Convert(inner, dtype, bitcast), node, env)
-
-    def _reduce(self, node: Reduce, env: Env) -> Steps:
-        free = self.free[node]
-        outer = {axis: env[axis] for axis in free}
-        block = deepest(env, free, self.outermost)
-        dtype = node.dtype.value
-        points = list(self.register_points(free, env))
-        sums = [Register(self.names.fresh("acc"), dtype) for _ in points]
-        for register in sums:
-            block.add(Define(register, Literal(identity(node.op, dtype), dtype)))
-        loops = [
-            (Var(self.names.fresh("r"), 0, add(extent, -1)), extent, axis)
-            for axis in self._summed(node, AxisType.REDUCE)
-            for extent in (self.kernel.axes[axis].extent,)
-        ]
-        bodies = [block]
-        for variable, _, axis in loops:
-            bodies.append(bodies[-1].inner())
-            outer[axis] = Place(variable, bodies[-1])
-        unrolled = self._summed(node, AxisType.UNROLL)
-        for steps in self._grid(unrolled, self.outermost):
-            for register, point in zip(sums, points, strict=True):
-                term = yield node.value, {**outer, **point, **steps}
-                bodies[-1].add(Assign(register, Combine(node.op, register, term, dtype)))
-        for (variable, extent, _), outside, body in reversed(
-            list(zip(loops, bodies, bodies[1:], strict=False))
-        ):
-            outside.add(Loop(variable, extent, tuple(body.statements)))
-        for register, point in zip(sums, points, strict=True):
-            self.known[self._key(node, {**env, **point})] = register
-        return sums[0]
-
-    def _summed(self, node: Reduce, kind: AxisType) -> list[int]:
-        return [
-            axis
-            for axis, is_summed in enumerate(self.iterates[node])
-            if is_summed and self.kernel.axes[axis].type is kind
-        ]
-
-    def register_points(self, axes: Iterable[int], env: Env) -> Iterator[dict[int, Place]]:
-        """Every combination of coordinates on those of `axes` that are registers in `env`."""
-        registers = [axis for axis in sorted(axes) if isinstance(env[axis].coordinate, int)]
-        block = deepest(env, registers, self.outermost)
-        return self._grid(registers, block)
-
-    def _grid(self, axes: Sequence[int], block: Block) -> Iterator[dict[int, Place]]:
-        ranges = [range(self._int(axis)) for axis in axes]
-        for point in product(*ranges):
-            yield {axis: Place(i, block) for axis, i in zip(axes, point, strict=True)}
-
-    def _int(self, axis: int) -> int:
-        extent = self.kernel.axes[axis].extent
-        assert isinstance(extent, int), f"symbolic register axis {axis}"
-        return extent
-
-
-def identity(op: ReduceOp, dtype: DType) -> bool | int | float:
-    """What a reduction starts from: 0, or the dtype's lowest value for MAX."""
-    return dtype.lowest if op is ReduceOp.MAX else (dtype.kind.value == "bool" and False) or 0
