@@ -26,18 +26,17 @@ def bench(
     """Measure how fast kernels are read, lowered and rendered, or run."""
     from kernelref.cli.output import print_json
     from kernelref.cli.progress import progress
-    from kernelref.jobs.bench import measure
+    from kernelref.jobs.bench import BenchRequest, measure
     from kernelref.report.text import figures
 
+    request = BenchRequest(
+        kernels=tuple(kernels or ("corpus",)),
+        sample=sample,
+        seed=seed,
+        devices=tuple(device or ("pocl",)),
+    )
     with progress(f"bench {what}") as report_progress:
-        measured = measure(
-            what,
-            tuple(kernels or ("corpus",)),
-            sample=sample,
-            seed=seed,
-            devices=tuple(device or ("pocl",)),
-            progress=report_progress,
-        )
+        measured = measure(what, request, report_progress)
     if json:
         print_json({"verb": "bench", "what": what, **measured})
     else:

@@ -23,8 +23,8 @@ def import_log(
         typer.Option(min=1, help="Only this line; may be repeated.", show_default="all"),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for the cases.")] = Path(),
-    rules: options.Rules = "tinygrad-0.9.1",
-    limits: options.LimitsName = "opencl",
+    rules: options.Rules = None,
+    limits: options.LimitsName = None,
     json: options.Json = False,
 ) -> Exit:
     """Write one JSON case for each line of a search log."""
@@ -34,7 +34,12 @@ def import_log(
 
     with progress("import") as report_progress:
         written = import_lines(
-            log, out, lines=line, rules=rules, limits=limits, progress=report_progress
+            log,
+            out,
+            lines=line,
+            rules=rules or "tinygrad-0.9.1",
+            limits=limits or "opencl",
+            progress=report_progress,
         )
     if json:
         print_json({"verb": "import", "written": len(written), "cases": written})

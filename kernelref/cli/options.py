@@ -33,12 +33,20 @@ Opts: TypeAlias = Annotated[
     ),
 ]
 Rules: TypeAlias = Annotated[
-    str, typer.Option(metavar="SET", help="sound, tinygrad-0.8.0, tinygrad-0.9.0, tinygrad-0.9.1.")
+    str | None,
+    typer.Option(
+        metavar="SET",
+        help="sound, tinygrad-0.8.0, tinygrad-0.9.0, tinygrad-0.9.1.",
+        show_default="the case's own, else sound",
+    ),
 ]
 LimitsName: TypeAlias = Annotated[
-    str,
+    str | None,
     typer.Option(
-        "--limits", metavar="PRESET|FILE", help="opencl, clang, llvm, metal, amd, cuda, ptx."
+        "--limits",
+        metavar="PRESET|FILE",
+        help="opencl, clang, llvm, metal, amd, cuda, ptx.",
+        show_default="the case's own, else opencl",
     ),
 ]
 Optimizer: TypeAlias = Annotated[

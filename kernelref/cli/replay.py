@@ -13,10 +13,12 @@ def replay(
 ) -> Exit:
     """Run stored cases and compare how each ends with what it expects."""
     from kernelref.cli.output import print_json
+    from kernelref.cli.progress import progress
     from kernelref.jobs.replay import replay_cases
     from kernelref.report.run import replay_summary
 
-    report = replay_cases(cases, tuple(device or ("pocl",)))
+    with progress("replay") as report_progress:
+        report = replay_cases(tuple(cases), tuple(device or ("pocl",)), report_progress)
     if json:
         print_json(report.as_json())
     else:

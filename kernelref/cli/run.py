@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from kernelref.cli import options
 from kernelref.cli.exits import Exit, exit_for
 
@@ -11,8 +13,8 @@ def run(
     sample: options.Sample = None,
     seed: options.Seed = 0,
     opts: options.Opts = "own",
-    rules: options.Rules = "sound",
-    limits: options.LimitsName = "opencl",
+    rules: options.Rules = None,
+    limits: options.LimitsName = None,
     optimizer: options.Optimizer = "reference",
     device: options.Devices = None,
     jobs: options.Jobs = None,
@@ -46,6 +48,10 @@ def run(
         print_json(report.as_json())
     else:
         print(summary(report))
+    if report.unreadable:
+        for line in report.unreadable:
+            print(f"kernelref: {line}", file=sys.stderr)
+        return Exit.BAD_INPUT
     return exit_for(
         harness_errors=report.harness_errors,
         findings=len(report.findings),

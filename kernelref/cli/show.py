@@ -8,9 +8,9 @@ from kernelref.cli.exits import Exit
 
 def show(
     case: options.Case,
-    opts: options.Opts | None = None,
-    rules: options.Rules | None = None,
-    limits: options.LimitsName | None = None,
+    opts: options.Opts = "own",
+    rules: options.Rules = None,
+    limits: options.LimitsName = None,
     json: options.Json = False,
 ) -> Exit:
     """Print a kernel's AST, its axes after each opt, its buffers' index maps and its text."""

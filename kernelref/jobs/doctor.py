@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelref.optimizers import releases
+from kernelref.run import devices
 
 SOLVERS = {
     "z3": ("z3-solver", "prove"),
@@ -70,7 +71,19 @@ def examine() -> Health:
 
 
 def _devices() -> Iterator[Item]:
-    raise NotImplementedError
+    for answer in devices.inventory():
+        if answer.info is None:
+            yield Item(answer.name, False, f"{answer.problem}; try: {answer.remedy}")
+        else:
+            yield Item(answer.name, True, _describe(answer.info))
+    yield Item(devices.INTERPRETER, True, "every work-item in lockstep, every rule checked")
+
+
+def _describe(info: devices.DeviceInfo) -> str:
+    has = {"half": info.half, "double": info.double, "images": info.images}
+    lacks = [name for name, is_there in has.items() if not is_there]
+    without = f", no {', no '.join(lacks)}" if lacks else ""
+    return f"{info.platform} {info.version}, {info.device}{without}"
 
 
 def _solvers() -> Iterator[Item]:

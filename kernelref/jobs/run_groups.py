@@ -34,7 +34,10 @@ from kernelref.run.job import GroupRange
 Grid = tuple[int, int, int]
 
 WHOLE_LAUNCH_POINTS = 10**9
-"""Spaces of more iteration points run by whole groups."""
+"""Spaces of more iteration points run by whole groups; of a long expression, shorter ones too."""
+
+USUAL_NODES = 32
+"""Nodes of an AST from which a point counts as several."""
 
 PARTIAL_POINTS = 10**8
 """About how many iteration points then run."""
@@ -43,6 +46,11 @@ MOST_BOXES = 64
 """Each box is a launch of its own."""
 
 MOST_GROUPS = 65536
+
+
+def weighted_points(points: int, nodes: int) -> int:
+    """Iteration points, each counted by how many times `USUAL_NODES` its expression is long."""
+    return points * max(USUAL_NODES, nodes) // USUAL_NODES
 
 
 def concrete_groups(program: Program, values: Mapping[str, int]) -> Grid:

@@ -14,11 +14,15 @@ FINE = frozenset({Outcome.PASS, Outcome.REFUSED, Outcome.UNSUPPORTED})
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One kernel (FILE:LINE or a case's path) with one sequence of opts on one device."""
+    """One kernel (FILE:LINE or a case's path) with one sequence of opts on one device.
+
+    `opts` were accepted, `refused` were not, each with the check that refused it.
+    """
 
     kernel: str
     device: str
     opts: tuple[Opt, ...] = ()
+    refused: tuple[tuple[Opt, str], ...] = ()
 
     def __str__(self) -> str:
         with_opts = "".join(f" {opt}" for opt in self.opts)
@@ -27,9 +31,11 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How one pair ended. `reason` is the name under which UNSUPPORTED is counted.
+    """How one pair ended.
 
-    Units: outputs count elements, `points` iteration points of the kernel.
+    `reason` is the name under which UNSUPPORTED is counted, or the check behind REFUSED and BROKE.
+    `is_expected`: its case says that it ends so. Units: outputs count elements, `points` iteration
+    points of the kernel.
     """
 
     pair: Pair
@@ -41,11 +47,12 @@ class Ending:
     outputs_total: int = 0
     points: int = 0
     is_partial: bool = False
+    is_expected: bool = False
 
     @property
     def is_finding(self) -> bool:
         """Whether it says something is wrong, be it with the kernel or with kernelref."""
-        return self.outcome not in FINE
+        return self.outcome not in FINE and not self.is_expected
 
 
 @dataclass(slots=True)
@@ -60,6 +67,7 @@ class RunReport:
     run: int = 0
     pairs: int = 0
     partial: int = 0
+    expected: int = 0
     outputs_checked: int = 0
     outputs_total: int = 0
     seconds: float = 0.0
@@ -70,6 +78,7 @@ class RunReport:
     accepted_by_op: Counter[str] = field(default_factory=Counter)
     skipped_opts: Counter[str] = field(default_factory=Counter)
     findings: list[Ending] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
 
     def add(self, ending: Ending) -> None:
         """Count one pair."""
@@ -78,9 +87,11 @@ class RunReport:
         self.outputs_checked += ending.outputs_checked
         self.outputs_total += ending.outputs_total
         self.partial += ending.is_partial
+        self.expected += ending.is_expected and ending.outcome not in FINE
         if ending.contract:
             self.contracts[ending.contract] += 1
         self.accepted_by_op.update(opt.op.value for opt in ending.pair.opts)
+        self.skipped_opts.update(check for _, check in ending.pair.refused)
         if ending.outcome is Outcome.UNSUPPORTED:
             self.unsupported[ending.reason] += 1
         if ending.is_finding:
@@ -114,6 +125,7 @@ class RunReport:
             "run": self.run,
             "pairs": self.pairs,
             "partial": self.partial,
+            "expected": self.expected,
             "outcomes": dict(sorted(self.outcomes.items())),
             "unsupported": dict(sorted(self.unsupported.items())),
             "contracts": dict(sorted(self.contracts.items())),
@@ -124,6 +136,7 @@ class RunReport:
             "seconds": round(self.seconds, 3),
             "per_second": round(self.per_second, 3),
             "stopped_early": self.stopped_early,
+            "unreadable": list(self.unreadable),
             "findings": [_finding(ending) for ending in self.findings],
         }
 

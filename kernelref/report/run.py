@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kernelref.jobs.replay import ReplayReport
 from kernelref.jobs.run_report import Ending, RunReport
 from kernelref.report.text import columns, counts, duration, in_one_line
 
@@ -44,3 +45,16 @@ def _lines(report: RunReport) -> Iterator[str]:
 
 def _row(ending: Ending) -> tuple[str, str, str]:
     return ending.outcome.value, str(ending.pair), ending.detail
+
+
+def replay_summary(report: ReplayReport) -> str:
+    """How many cases ended as they say, and each that did not."""
+    lines = [
+        f"{report.cases:,} cases on {', '.join(report.devices)}: "
+        f"{report.as_expected:,} as expected, {report.failed:,} not",
+        *counts(report.outcomes),
+    ]
+    if report.unsupported:
+        lines.append(f"unsupported: {in_one_line(report.unsupported)}")
+    lines += columns((str(f.ending.pair), f.reason, f.ending.detail) for f in report.failures)
+    return "\n".join(lines)

@@ -1,0 +1,127 @@
+"""`kernelref bench`: rates that are printed and never judged."""
+
+from __future__ import annotations
+
+import resource
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from kernelref.cases.lines import Line
+from kernelref.cases.sources import KernelSource, Place, Unreadable, list_kernels, read_at, sample
+from kernelref.codegen.lower import lower
+from kernelref.codegen.opencl import render
+from kernelref.codegen.target import POCL
+from kernelref.errors import InvalidInput, Unsupported
+from kernelref.jobs.progress import Progress
+from kernelref.jobs.run import RunRequest, run_kernels, with_lines
+from kernelref.opt.kernel import Kernel
+
+Figures: TypeAlias = dict[str, float | int | str]
+
+
+@dataclass(frozen=True, slots=True)
+class BenchRequest:
+    """What to measure on."""
+
+    kernels: tuple[str, ...]
+    sample: int | None
+    seed: int
+    devices: tuple[str, ...]
+
+
+def measure(what: str, request: BenchRequest, progress: Progress) -> Figures:
+    """The figures of one benchmark. Raises: InvalidInput."""
+    if what not in BENCHMARKS:
+        raise InvalidInput(f"unknown; known are {', '.join(BENCHMARKS)}", where=f"bench {what}")
+    return BENCHMARKS[what](request, progress)
+
+
+def _read(request: BenchRequest, progress: Progress) -> Figures:
+    """How fast text becomes ASTs, in this process."""
+    places = _places(request)
+    seconds: list[float] = []
+    unreadable = nbytes = 0
+    for done, (place, line) in enumerate(places, 1):
+        started = time.perf_counter()
+        source = read_at(place, line)
+        seconds.append(time.perf_counter() - started)
+        unreadable += isinstance(source, Unreadable)
+        nbytes += len(line.data) if line else place.path.stat().st_size
+        progress(done, len(places))
+    return {
+        "kernels": len(places),
+        "unreadable": unreadable,
+        "nbytes": nbytes,
+        "kernels_per_second": len(places) / sum(seconds),
+        "slowest_ms": 1e3 * max(seconds),
+        "peak_nbytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    }
+
+
+def _host(request: BenchRequest, progress: Progress) -> Figures:
+    """How fast ASTs become Kernels, Programs and text, in this process."""
+    places = _places(request)
+    stages: dict[str, list[float]] = {"open": [], "lower": [], "render": []}
+    unsupported = 0
+    for done, (place, line) in enumerate(places, 1):
+        source = read_at(place, line)
+        if isinstance(source, KernelSource):
+            try:
+                _time_stages(source, stages)
+            except Unsupported:
+                unsupported += 1
+        progress(done, len(places))
+    total = sum(map(sum, stages.values()))
+    medians = {f"{n}_median_ms": 1e3 * statistics.median(s or [0]) for n, s in stages.items()}
+    return {
+        "kernels": len(places),
+        "unsupported": unsupported,
+        "kernels_per_second": len(stages["render"]) / total if total else 0.0,
+        **medians,
+    }
+
+
+def _time_stages(source: KernelSource, stages: dict[str, list[float]]) -> None:
+    at = [time.perf_counter()]
+    kernel = Kernel.open(source.ast)
+    at.append(time.perf_counter())
+    program = lower(kernel, POCL)
+    at.append(time.perf_counter())
+    render(program, POCL)
+    at.append(time.perf_counter())
+    for i, spent in enumerate(stages.values()):
+        spent.append(at[i + 1] - at[i])
+
+
+def _device(request: BenchRequest, progress: Progress) -> Figures:
+    """How many kernels a second go through the whole of `run`."""
+    report = run_kernels(
+        RunRequest(
+            kernels=request.kernels,
+            sample=request.sample,
+            seed=request.seed,
+            devices=request.devices,
+        ),
+        progress,
+    )
+    return {
+        "devices": ", ".join(request.devices),
+        "pairs": report.pairs,
+        "findings": len(report.findings),
+        "seconds": report.seconds,
+        "pairs_per_second": report.per_second,
+    }
+
+
+def _places(request: BenchRequest) -> list[tuple[Place, Line | None]]:
+    return list(with_lines(sample(list_kernels(request.kernels), request.sample, request.seed)))
+
+
+BENCHMARKS: dict[str, Callable[[BenchRequest, Progress], Figures]] = {
+    "read": _read,
+    "host": _host,
+    "device": _device,
+}

@@ -1,0 +1,74 @@
+"""Which opts, rules and limits apply to one kernel: the flags', else the case's own."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernelref.cases.limits import limits_from_json
+from kernelref.cases.sources import KernelSource
+from kernelref.errors import InvalidInput, Unsupported
+from kernelref.jobs.opt_choice import Listed, Named, OptChoice, parse_opts
+from kernelref.opt.limits import OPENCL, PRESETS, Limits
+from kernelref.opt.opt import Opt
+from kernelref.opt.rules.ruleset import RuleSet
+from kernelref.opt.rules.sets import RULE_SETS, SOUND
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What one kernel is put through."""
+
+    opts: tuple[Opt, ...]
+    rules: RuleSet
+    limits: Limits
+
+
+def rules_of(name: str) -> RuleSet:
+    """The rule set of this name. Raises: InvalidInput."""
+    if name not in RULE_SETS:
+        raise InvalidInput(f"unknown; known are {', '.join(RULE_SETS)}", where=f"--rules {name}")
+    return RULE_SETS[name]
+
+
+def limits_of(name: str) -> Limits:
+    """The limits of a preset or of a JSON file. Raises: InvalidInput."""
+    if name in PRESETS:
+        return PRESETS[name]
+    path = Path(name)
+    if not path.is_file():
+        known = ", ".join(PRESETS)
+        raise InvalidInput(f"neither a file nor a preset ({known})", where=f"--limits {name}")
+    try:
+        return limits_from_json(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise InvalidInput(str(error), where=name) from None
+
+
+def choices_for(
+    source: KernelSource, *, opts: str, rules: str | None, limits: str | None
+) -> Choices:
+    """The flags' choice, and the source's own where a flag is None or `own`.
+
+    Raises: InvalidInput, Unsupported.
+    """
+    case = source.case
+    own_rules = rules_of(case.rules) if case else SOUND
+    own_limits = case.limits if case else OPENCL
+    return Choices(
+        opts=_opts(source, parse_opts(opts)),
+        rules=own_rules if rules is None else rules_of(rules),
+        limits=own_limits if limits is None else limits_of(limits),
+    )
+
+
+def _opts(source: KernelSource, choice: OptChoice) -> tuple[Opt, ...]:
+    match choice:
+        case Named("own"):
+            return source.opts or ()
+        case Named("none"):
+            return ()
+        case Listed(opts):
+            return opts
+    raise Unsupported("opts", f"{choice} is not there yet")

@@ -1,0 +1,188 @@
+"""`kernelref run`: kernels are read, lowered, run on devices and compared with the oracle."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from kernelref.cases.lines import Line, open_lines
+from kernelref.cases.sources import Place, list_kernels, sample
+from kernelref.jobs.choices import limits_of, rules_of
+from kernelref.jobs.opt_choice import parse_opts
+from kernelref.jobs.progress import Progress, silent
+from kernelref.jobs.run_host import Answer, HostPool, Settings, Task
+from kernelref.jobs.run_lanes import BATCH, LARGE_NBYTES, Lane
+from kernelref.jobs.run_prepare import Ready
+from kernelref.jobs.run_report import Ending, RunReport
+from kernelref.run.devices import device_info, target_of
+
+LINES_A_TASK = 256
+NBYTES_A_TASK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """What `run` was asked for. Units: `budget` seconds of the whole run, `cases` pairs.
+
+    `is_strict`: an opt that is refused ends its sequence; otherwise it is skipped and counted.
+    """
+
+    kernels: tuple[str, ...]
+    sample: int | None = None
+    seed: int = 0
+    opts: str = "own"
+    rules: str | None = None
+    limits: str | None = None
+    optimizer: str = "reference"
+    devices: tuple[str, ...] = ("pocl",)
+    jobs: int | None = None
+    budget: float | None = None
+    cases: int | None = None
+    is_strict: bool = False
+
+
+def run_kernels(
+    request: RunRequest,
+    progress: Progress = silent,
+    watch: Callable[[Ending], None] | None = None,
+) -> RunReport:
+    """Run the kernels; `watch` is called with every ending, from any thread, one at a time.
+
+    Raises: InvalidInput, DeviceError; a kernel's own failure is an Ending.
+    """
+    return _Run(request, progress, watch).finish()
+
+
+class _Run:
+    """One run in progress: the report, and the lanes that fill it from their threads."""
+
+    def __init__(
+        self, request: RunRequest, progress: Progress, watch: Callable[[Ending], None] | None
+    ) -> None:
+        self.request = request
+        self.progress = progress
+        self.watch = watch
+        self.started = time.monotonic()
+        parse_opts(request.opts)
+        if request.rules is not None:
+            rules_of(request.rules)
+        if request.limits is not None:
+            limits_of(request.limits)
+        places = list_kernels(request.kernels)
+        self.places = places
+        self.chosen = set(sample(places, request.sample, request.seed))
+        self.targets = tuple(target_of(device_info(name)) for name in request.devices)
+        self.report = RunReport(
+            devices=request.devices,
+            opts=request.opts,
+            rules=request.rules or "own",
+            seed=request.seed,
+        )
+        self.lock = threading.Lock()
+
+    def finish(self) -> RunReport:
+        """Run to the end, or until the budget is spent."""
+        request = self.request
+        settings = Settings(
+            request.seed,
+            request.opts,
+            request.rules,
+            request.limits,
+            self.targets,
+            is_strict=request.is_strict,
+        )
+        processes = request.jobs or os.cpu_count() or 1
+        with ExitStack() as stack:
+            lanes = self._lanes(stack)
+            host = stack.enter_context(HostPool(settings, processes=processes))
+            for answer in host.map(self._tasks()):
+                self._take(answer, lanes)
+                if self._is_spent():
+                    self.report.stopped_early = True
+                    for lane in lanes.values():
+                        lane.stop()
+                    break
+            for lane in lanes.values():
+                lane.join()
+        self.report.seconds = time.monotonic() - self.started
+        order = {str(place): i for i, place in enumerate(self.places)}
+        self.report.findings.sort(key=lambda ending: order[ending.pair.kernel])
+        return self.report
+
+    def _lanes(self, stack: ExitStack) -> dict[tuple[str, bool], Lane]:
+        lanes = {}
+        for device in self.request.devices:
+            for is_large in (False, True):
+                lane = Lane(device, batch=1 if is_large else BATCH, report=self._ended)
+                stack.callback(lane.stop)
+                lanes[device, is_large] = lane
+        return lanes
+
+    def _tasks(self) -> Iterator[Task]:
+        """Each chosen kernel is a task of its own; the rest is only read, many to a task."""
+        waiting: list[tuple[Place, Line | None]] = []
+        nbytes = 0
+        for place, line in with_lines(self.places):
+            if place in self.chosen:
+                yield Task(((place, line),), is_run=True)
+                continue
+            waiting.append((place, line))
+            nbytes += len(line.data) if line else NBYTES_A_TASK
+            if len(waiting) == LINES_A_TASK or nbytes >= NBYTES_A_TASK:
+                yield Task(tuple(waiting), is_run=False)
+                waiting, nbytes = [], 0
+        if waiting:
+            yield Task(tuple(waiting), is_run=False)
+
+    def _take(self, answer: Answer, lanes: dict[tuple[str, bool], Lane]) -> None:
+        with self.lock:
+            self.report.read += answer.read
+            self.report.unreadable += answer.unreadable
+            self.report.run += bool(answer.prepared)
+        for prepared in answer.prepared:
+            if isinstance(prepared, Ready):
+                is_large = prepared.nbytes > LARGE_NBYTES
+                lanes[prepared.pair.device, is_large].put(prepared)
+            else:
+                self._ended(prepared)
+
+    def _ended(self, ending: Ending) -> None:
+        with self.lock:
+            self.report.add(ending)
+            if self.watch is not None:
+                self.watch(ending)
+            report = self.report
+            total = len(self.chosen) * len(self.request.devices)
+            note = f"{len(report.findings)} findings" if report.findings else ""
+            self.progress(report.pairs, total, note)
+
+    def _is_spent(self) -> bool:
+        budget, cases = self.request.budget, self.request.cases
+        if budget is not None and time.monotonic() - self.started > budget:
+            return True
+        return cases is not None and self.report.pairs >= cases
+
+
+def with_lines(places: list[Place]) -> Iterator[tuple[Place, Line | None]]:
+    """Places with their lines; None for case files. One pass over each text file in a row."""
+    at = 0
+    while at < len(places):
+        first = places[at]
+        if first.line is None:
+            yield first, None
+            at += 1
+            continue
+        before = at
+        for line in open_lines(first.path):
+            if at == len(places) or places[at].path != first.path:
+                break
+            if places[at].line == line.number:
+                yield places[at], line
+                at += 1
+        if at == before:
+            yield first, Line(first.line, fault="the file has no such line any more")
+            at += 1

@@ -1,0 +1,160 @@
+"""Host processes: they read kernels, lower and render them, and ask the oracle.
+
+Work comes in tasks: some lines that are only read, or one kernel that is run. A task that takes its
+process down costs that kernel alone.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass, field
+
+from pebble import ProcessExpired, ProcessPool
+
+from kernelref.cases.lines import Line
+from kernelref.cases.sources import KernelSource, Place, Unreadable, read_at
+from kernelref.codegen.target import Target
+from kernelref.errors import DeviceError, KernelOptError, Unsupported
+from kernelref.jobs.choices import choices_for
+from kernelref.jobs.run_prepare import Prepared, Subject, failed, prepare
+from kernelref.jobs.run_report import Ending, Pair
+from kernelref.opt.broke import OptBroke
+from kernelref.opt.kernel import Kernel
+from kernelref.opt.opt import Opt
+from kernelref.run.outcome import Outcome
+
+TASK_SECONDS = 1800.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What all kernels of a run have in common, by name so that it is cheap to send.
+
+    `is_strict`: an opt that is refused ends its sequence; otherwise it is skipped and counted.
+    """
+
+    seed: int
+    opts: str
+    rules: str | None
+    limits: str | None
+    targets: tuple[Target, ...]
+    is_strict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Places to read (with their lines when they are lines); `is_run`: and to prepare."""
+
+    places: tuple[tuple[Place, Line | None], ...]
+    is_run: bool
+
+
+@dataclass(slots=True)
+class Answer:
+    """What came of a task."""
+
+    read: int = 0
+    unreadable: list[str] = field(default_factory=list)
+    prepared: list[Prepared] = field(default_factory=list)
+
+
+def work(settings: Settings, task: Task) -> Answer:
+    """Do a task, in a host process."""
+    answer = Answer()
+    for place, line in task.places:
+        source = read_at(place, line)
+        if isinstance(source, Unreadable) and not isinstance(source.error, Unsupported):
+            answer.unreadable.append(str(source.error))
+            continue
+        answer.read += 1
+        if not task.is_run:
+            continue
+        try:
+            _prepare(settings, source, answer)
+        except Exception as error:
+            # Whatever goes wrong here is this kernel's ending, and the rest of the run goes on.
+            answer.prepared += [failed(str(place), t.name, error) for t in settings.targets]
+    return answer
+
+
+def _prepare(settings: Settings, source: KernelSource | Unreadable, answer: Answer) -> None:
+    if isinstance(source, Unreadable):
+        raise source.error
+    choices = choices_for(source, opts=settings.opts, rules=settings.rules, limits=settings.limits)
+    subject = Subject.of(source, seed=settings.seed)
+    kernel = Kernel.open(source.ast, choices.limits, choices.rules)
+    refused: list[tuple[Opt, str]] = []
+    for opt in choices.opts:
+        try:
+            kernel = kernel.apply_opt(opt)
+        except (KernelOptError, OptBroke) as error:
+            if settings.is_strict:
+                answer.prepared += _stopped(settings, subject.name, kernel, error)
+                return
+            refused.append((opt, error.check))
+    for target in settings.targets:
+        pair = Pair(subject.name, target.name, kernel.applied_opts, tuple(refused))
+        answer.prepared.append(prepare(subject, kernel, pair, target))
+
+
+def _stopped(
+    settings: Settings, name: str, kernel: Kernel, error: KernelOptError | OptBroke
+) -> list[Prepared]:
+    """The endings of a sequence that came to an opt that was refused or broke."""
+    outcome = Outcome.REFUSED if isinstance(error, KernelOptError) else Outcome.BROKE
+    return [
+        Ending(Pair(name, t.name, kernel.applied_opts), outcome, str(error), reason=error.check)
+        for t in settings.targets
+    ]
+
+
+class HostPool:
+    """Processes that do tasks, at most a few of them waiting. Use as a context manager."""
+
+    def __init__(self, settings: Settings, *, processes: int) -> None:
+        self._settings = settings
+        self._processes = processes
+        context = multiprocessing.get_context("spawn")
+        self._pool = ProcessPool(processes, context=context, initializer=_leave_interrupts)
+
+    def __enter__(self) -> HostPool:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._pool.stop()  # type: ignore[no-untyped-call]  # pebble leaves it without types
+        self._pool.join()
+
+    def map(self, tasks: Iterable[Task]) -> Iterator[Answer]:
+        """The answers, in the order in which they come; tasks are taken lazily."""
+        active: dict[Future[Answer], Task] = {}
+        source = iter(tasks)
+        while True:
+            while len(active) < 2 * self._processes and (task := next(source, None)) is not None:
+                args = (self._settings, task)
+                active[self._pool.schedule(work, args=args, timeout=TASK_SECONDS)] = task
+            if not active:
+                return
+            for future in wait(active, return_when=FIRST_COMPLETED).done:
+                yield self._answer(active.pop(future), future)
+
+    def _answer(self, task: Task, future: Future[Answer]) -> Answer:
+        """The answer of a task, or what its loss means for its kernels."""
+        try:
+            return future.result()
+        except ProcessExpired as error:
+            reason = f"the host process ended with code {error.exitcode}"
+        except TimeoutError:
+            reason = f"the host took more than {TASK_SECONDS:.0f} s"
+        answer = Answer(read=len(task.places))
+        for place, _ in task.places:
+            for target in self._settings.targets:
+                answer.prepared.append(failed(str(place), target.name, DeviceError(reason)))
+        return answer
+
+
+def _leave_interrupts() -> None:
+    """Ctrl-C reaches every process of the terminal; the parent alone decides what it means."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

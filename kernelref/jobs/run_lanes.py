@@ -1,0 +1,116 @@
+"""Device lanes: each takes launches from a queue, runs them in order and judges the results.
+
+A device has two lanes. Small launches are built many to a program; a launch with large buffers goes
+to a lane that runs one at a time, so that the memory in use has a bound.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from kernelref.errors import DeviceError
+from kernelref.jobs.run_prepare import CONTRACTS, Ready
+from kernelref.jobs.run_report import Ending
+from kernelref.run.isolate import DevicePool
+from kernelref.run.job import Budget, KernelLaunch, LaunchResult
+from kernelref.run.outcome import Outcome
+from kernelref.run.tolerance import judge
+
+LARGE_NBYTES = 64 << 20
+BATCH = 16
+WAITING = 2 * BATCH
+BUDGET = Budget(launch_seconds=120.0, build_seconds=240.0, memory_nbytes=24 << 30)
+
+
+class Lane:
+    """A thread that feeds one device pool. `report` is called with each ending, in this thread."""
+
+    def __init__(self, device: str, *, batch: int, report: Callable[[Ending], None]) -> None:
+        self._device = device
+        self._batch = batch
+        self._report = report
+        self._queue: queue.Queue[Ready | None] = queue.Queue(WAITING)
+        self._running: deque[Ready] = deque()
+        self._stopping = threading.Event()
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._drain, name=f"lane-{device}", daemon=True)
+        self._thread.start()
+
+    def put(self, ready: Ready) -> None:
+        """Queue a launch; waits while the queue is full. Raises: what ended the lane."""
+        while True:
+            if self._error is not None:
+                raise self._error
+            try:
+                self._queue.put(ready, timeout=0.2)
+            except queue.Full:
+                continue
+            return
+
+    def stop(self) -> None:
+        """Drop what is queued."""
+        self._stopping.set()
+
+    def join(self) -> None:
+        """Wait for what is queued. Raises: what ended the lane."""
+        while self._thread.is_alive():
+            try:
+                self._queue.put(None, timeout=0.2)
+                break
+            except queue.Full:
+                continue
+        while self._thread.is_alive():
+            self._thread.join(0.2)
+        if self._error is not None:
+            raise self._error
+
+    def _drain(self) -> None:
+        try:
+            with DevicePool(self._device, batch=self._batch, budget=BUDGET) as pool:
+                for result in pool.run(self._launches()):
+                    self._report(judged(self._running.popleft(), result))
+            if self._running and not self._stopping.is_set():
+                raise DeviceError(f"{self._device} gave no answer to {len(self._running)} launches")
+        except BaseException as error:
+            # Raised again in the main thread by put or join.
+            self._error = error
+
+    def _launches(self) -> Iterator[KernelLaunch]:
+        while (ready := self._queue.get()) is not None:
+            if not self._stopping.is_set():
+                self._running.append(ready)
+                yield ready.with_data()
+
+
+def judged(ready: Ready, result: LaunchResult) -> Ending:
+    """How a pair ended: the device's fault, or the comparison with the oracle."""
+    ending = Ending(
+        ready.pair,
+        Outcome.PASS,
+        contract=CONTRACTS[ready.rung],
+        outputs_total=sum(e.total for e in ready.expected),
+        points=ready.points,
+        is_partial=ready.launch.ranges is not None,
+    )
+    if result.fault is Outcome.UNSUPPORTED:
+        return replace(ending, outcome=result.fault, detail=result.detail, reason="device")
+    if result.fault is not None:
+        return replace(ending, outcome=result.fault, detail=result.detail)
+    checked = 0
+    for expected in ready.expected:
+        got = result.outputs[expected.number]
+        if len(got) != len(expected.addresses):
+            detail = f"{len(got)} outputs came back, {len(expected.addresses)} were asked for"
+            return replace(ending, outcome=Outcome.HARNESS_ERROR, detail=detail)
+        dtype = ready.dtype_of(expected.number)
+        wrong = judge(got, expected.values, ready.rung, dtype)
+        checked += len(got)
+        if wrong is not None:
+            place = int(expected.addresses[wrong.index])
+            detail = f"buffer {expected.number} element {place}: {wrong}"
+            return replace(ending, outcome=Outcome.WRONG_VALUE, detail=detail)
+    return replace(ending, outputs_checked=checked)
