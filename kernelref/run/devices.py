@@ -13,7 +13,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -36,7 +36,8 @@ class DeviceKind:
     before the driver loads; in its values `{private}` is the worker's own folder and `{threads}`
     the threads it may use. `options` are the compiler's unless a launch asks for optimisation
     (`optimised_options` then). A simulator checks addresses itself, needs no red zones, and its
-    memory cannot be damaged by a wild write.
+    memory cannot be damaged by a wild write. `loop_max`: the device silently leaves loops after so
+    many iterations of a work-item, nested ones counted together (None: it does not).
     """
 
     name: str
@@ -46,6 +47,7 @@ class DeviceKind:
     options: tuple[str, ...] = ("-cl-opt-disable",)
     optimised_options: tuple[str, ...] = ()
     is_simulator: bool = False
+    loop_max: int | None = None
     remedy: str = ""
 
 
@@ -71,6 +73,7 @@ class DeviceInfo:
     memory_nbytes: int
     allocation_nbytes: int
     units: int
+    loop_max: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,8 @@ def known_kinds() -> tuple[DeviceKind, ...]:
             ("MESA_SHADER_CACHE_DIR", "{private}"),
         ),
         options=(),
+        # llvmpipe's guard against endless shaders; Mesa 22.3, LP_MAX_TGSI_LOOP_ITERATIONS.
+        loop_max=65535,
         remedy="apt install mesa-opencl-icd",
     )
     simulator = DeviceKind(
@@ -228,7 +233,8 @@ def _describe(kind: DeviceKind) -> DeviceInfo:
         # The import loads drivers, which only a worker may do, and only in its own environment.
         from kernelref.run.opencl import describe, open_device
 
-        return describe(kind.name, open_device(kind))
+        info = describe(kind.name, open_device(kind))
+        return replace(info, loop_max=kind.loop_max)
 
 
 def _list_system() -> list[tuple[str, str, int]]:

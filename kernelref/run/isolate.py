@@ -27,7 +27,6 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
 from itertools import islice
-from itertools import islice
 from pathlib import Path
 
 from pebble import ProcessExpired, ProcessPool

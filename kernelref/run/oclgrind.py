@@ -27,6 +27,8 @@ ENVIRONMENT = (
     ("OCLGRIND_UNIFORM_WRITES", "1"),
     ("OCLGRIND_UNINITIALIZED", "1"),
     ("OCLGRIND_MAX_ERRORS", "1000"),
+    ("OCLGRIND_GLOBAL_MEM_SIZE", str(4 << 30)),
+    ("OCLGRIND_LOCAL_MEM_SIZE", str(64 << 10)),
     ("OCLGRIND_NUM_THREADS", "{threads}"),
     ("OCLGRIND_LOG", "{private}/" + LOG_NAME),
 )
@@ -72,8 +74,8 @@ def parse_log(text: str) -> tuple[Finding, ...]:
         findings.setdefault(
             re.sub(r"0x[0-9a-f]+|\d+", "#", lines[0]), Finding(_meaning(lines[0]), _shorten(lines))
         )
-    ranks = {outcome: rank for rank, (_, outcome) in enumerate(_MEANINGS)}
-    return tuple(sorted(findings.values(), key=lambda finding: ranks[finding.outcome]))
+    ranks = [outcome for _, outcome in _MEANINGS] + [Outcome.HARNESS_ERROR]
+    return tuple(sorted(findings.values(), key=lambda finding: ranks.index(finding.outcome)))
 
 
 def _meaning(headline: str) -> Outcome:
