@@ -31,8 +31,8 @@ def draw(
     else:
         drawn = _integers(random, count, dtype, values, near)
     if count and not drawn.any():
-        other = values.high if values.high != 0 else values.low
-        drawn[random.integers(count)] = semantics.constant(float(other), dtype)
+        other = 1.0 if values.low <= 1 <= values.high else values.high or values.low
+        drawn[random.integers(count)] = semantics.constant(other, dtype)
     return np.resize(semantics.encode(drawn, dtype), elements)
 
 

@@ -149,7 +149,10 @@ def _is_inexact(ast: Ast) -> bool:
 def _choose(
     ast: Ast, dtypes: Mapping[int, DType], domain: Domain, variables: Variables
 ) -> tuple[dict[int, Range], Analysis]:
-    """The widest ranges with which nothing rounds or is undefined, or the best there are."""
+    """The widest ranges with which nothing rounds or is undefined, else the best there are.
+
+    Of integer ranges that are equally bad the smallest: its sums may be exact all the same.
+    """
     roles: dict[int, Range] = {}
     small = _ranges(dtypes, domain, roles, 2, wide=False)
     analysis = analyse(ast, small, variables)
@@ -162,7 +165,8 @@ def _choose(
             ranges = {b: _reaching(r, near.get(b), dtypes[b]) for b, r in ranges.items()}
         analysis = analyse(ast, ranges, variables)
         badness = (0 if domain is Domain.REALS else len(analysis.rounds), len(analysis.poles))
-        if best is None or badness < best[0]:
+        is_last_best = domain is not Domain.REALS and best is not None and badness == best[0]
+        if best is None or badness < best[0] or is_last_best:
             best = badness, ranges, analysis
         if badness == (0, 0):
             break
