@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from kernelref.errors import InvalidInput
+from kernelref.ir import view_moves
 from kernelref.ir.index import (
     Expr,
     Sint,
@@ -119,23 +120,23 @@ class ShapeTracker:
 
     def permute(self, order: tuple[int, ...]) -> ShapeTracker:
         """Axis i of the result is axis order[i]."""
-        return self._with_last(self.views[-1].permute(order, algebra=self.algebra))
+        return self._with_last(view_moves.permute(self.views[-1], order, self.algebra))
 
     def expand(self, shape: tuple[Sint, ...]) -> ShapeTracker:
         """Repeat axes of extent 1."""
-        return self._with_last(self.views[-1].expand(shape, algebra=self.algebra))
+        return self._with_last(view_moves.expand(self.views[-1], shape, self.algebra))
 
     def pad(self, padding: tuple[Range, ...]) -> ShapeTracker:
         """Add invalid points: (before, after) on each axis."""
-        return self._with_last(self.views[-1].pad(padding, algebra=self.algebra))
+        return self._with_last(view_moves.pad(self.views[-1], padding, self.algebra))
 
     def shrink(self, ranges: tuple[Range, ...]) -> ShapeTracker:
         """Keep the points in [begin, end) of each axis."""
-        return self._with_last(self.views[-1].shrink(ranges, algebra=self.algebra))
+        return self._with_last(view_moves.shrink(self.views[-1], ranges, self.algebra))
 
     def stride(self, steps: tuple[int, ...]) -> ShapeTracker:
         """Keep every |step|-th point of each axis, from the end where the step is negative."""
-        return self._with_last(self.views[-1].stride(steps, algebra=self.algebra))
+        return self._with_last(view_moves.keep_every(self.views[-1], steps, self.algebra))
 
     def _with_last(self, view: View) -> ShapeTracker:
         return ShapeTracker((*self.views[:-1], view), self.algebra)

@@ -12,16 +12,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from kernelref.errors import InvalidInput, Unsupported
+from kernelref.errors import InvalidInput
 from kernelref.ir.index import (
     Sint,
     Var,
     add,
     bounds,
-    floordiv,
-    is_possibly_ge,
     is_possibly_lt,
-    is_surely_ge,
     mul,
     product,
     substitute,
@@ -138,94 +135,6 @@ class View:
         (offset,) = each((self.offset,))
         return View(each(self.shape), each(self.strides), offset, mask)
 
-    def pad(self, padding: tuple[Range, ...], *, algebra: ViewAlgebra = SOUND) -> View:
-        """Add invalid points: (before, after) on each axis.
-
-        Raises: InvalidInput for a negative amount or another number of axes.
-        """
-        if len(padding) != len(self.shape) or any(bounds(n)[0] < 0 for p in padding for n in p):
-            raise InvalidInput(f"cannot pad shape {spell(self.shape)} by {spell(padding)}")
-        if all(n == 0 for pair in padding for n in pair):
-            return self
-        axes = list(zip(self.shape, padding, strict=True))
-        kept = tuple((before, add(n, before)) for n, (before, _) in axes)
-        window = tuple((mul(before, -1), add(n, after)) for n, (before, after) in axes)
-        return _window(self, window, kept, algebra)
-
-    def shrink(self, ranges: tuple[Range, ...], *, algebra: ViewAlgebra = SOUND) -> View:
-        """Keep the points in [begin, end) of each axis.
-
-        Raises: InvalidInput for a range that surely leaves the axis.
-        """
-        fits = len(ranges) == len(self.shape) and all(
-            is_possibly_ge(begin, 0) and is_possibly_ge(end, begin) and is_possibly_ge(n, end)
-            for n, (begin, end) in zip(self.shape, ranges, strict=True)
-        )
-        if not fits:
-            raise InvalidInput(f"cannot shrink shape {spell(self.shape)} to {spell(ranges)}")
-        return _window(self, ranges, None, algebra)
-
-    def expand(self, shape: tuple[Sint, ...], *, algebra: ViewAlgebra = SOUND) -> View:
-        """Repeat axes of extent 1.
-
-        Raises: InvalidInput for another number of axes or an axis that is not 1.
-        """
-        if len(shape) != len(self.shape):
-            raise InvalidInput(f"cannot expand shape {spell(self.shape)} to {spell(shape)}")
-        if 0 in self.shape:
-            if any(not (n == m or n == 1) for n, m in zip(self.shape, shape, strict=True)):
-                raise InvalidInput(f"cannot expand shape {spell(self.shape)} to {spell(shape)}")
-            return View.create(shape, algebra=algebra)
-        if any(n not in (m, 1) for n, m in zip(self.shape, shape, strict=True)):
-            raise InvalidInput(f"cannot expand shape {spell(self.shape)} to {spell(shape)}")
-        mask = None
-        if self.mask is not None:
-            mask = tuple(
-                old if n == m else (0, m) if old == (0, 1) else (0, 0)
-                for old, n, m in zip(self.mask, self.shape, shape, strict=True)
-            )
-        strides = tuple(
-            0 if n != m else stride
-            for n, m, stride in zip(self.shape, shape, self.strides, strict=True)
-        )
-        return View.create(shape, strides, self.offset, mask, algebra=algebra)
-
-    def permute(self, order: tuple[int, ...], *, algebra: ViewAlgebra = SOUND) -> View:
-        """Axis i of the result is axis order[i].
-
-        Raises: InvalidInput when `order` is not a permutation of the axes.
-        """
-        if sorted(order) != list(range(len(self.shape))):
-            raise InvalidInput(f"{order} is not an order of {len(self.shape)} axes")
-        return View.create(
-            tuple(self.shape[axis] for axis in order),
-            tuple(self.strides[axis] for axis in order),
-            self.offset,
-            None if self.mask is None else tuple(self.mask[axis] for axis in order),
-            algebra=algebra,
-        )
-
-    def stride(self, steps: tuple[int, ...], *, algebra: ViewAlgebra = SOUND) -> View:
-        """Keep every |step|-th point of each axis, from the end where the step is negative.
-
-        Raises: InvalidInput for a step of 0 or another number of axes.
-        """
-        if len(steps) != len(self.shape) or 0 in steps:
-            raise InvalidInput(f"cannot step shape {spell(self.shape)} by {steps}")
-        offset, mask = self.offset, []
-        for i, step in enumerate(steps):
-            n = self.shape[i]
-            if step < 0:
-                offset = add(offset, mul(add(n, -1), self.strides[i]))
-            if self.mask is not None:
-                begin, end = self.mask[i]
-                first, last = (begin, end) if step > 0 else (minus(n, end), minus(n, begin))
-                mask.append((ceildiv(first, abs(step)), ceildiv(last, abs(step))))
-        shape = tuple(ceildiv(n, abs(step)) for n, step in zip(self.shape, steps, strict=True))
-        strides = tuple(mul(s, step) for s, step in zip(self.strides, steps, strict=True))
-        new_mask = None if self.mask is None else tuple(mask)
-        return View.create(shape, strides, offset, new_mask, algebra=algebra)
-
 
 def check_parts(
     shape: tuple[Sint, ...], strides: tuple[Sint, ...] | None, mask: Mask | None
@@ -262,11 +171,6 @@ def is_maybe_lt(left: Sint, right: Sint, algebra: ViewAlgebra) -> bool:
 def minus(left: Sint, right: Sint) -> Sint:
     """The difference."""
     return add(left, mul(right, -1))
-
-
-def ceildiv(value: Sint, step: int) -> Sint:
-    """The quotient, rounded up."""
-    return floordiv(add(value, step - 1), step)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -306,48 +210,3 @@ def _create(
         offset = add(offset, mul(stride, begin)) if single else offset
     kept = tuple(0 if single else s for s, single in zip(strides, singles, strict=True))
     return View(shape, kept, offset, mask)
-
-
-def _window(view: View, window: Mask, mask: Mask | None, algebra: ViewAlgebra) -> View:
-    """The points of `window`, which may reach beyond the shape where `mask` excludes them."""
-    offset = view.offset
-    for stride, (begin, _) in zip(view.strides, window, strict=True):
-        offset = add(offset, mul(stride, begin))
-    if view.mask is not None:
-        moved = tuple(_clip(r, w, algebra) for r, w in zip(view.mask, window, strict=True))
-        if mask is None:
-            mask = moved
-        else:
-            mask = tuple(
-                (_larger(a, c, algebra), _smaller(b, d, algebra))
-                for (a, b), (c, d) in zip(moved, mask, strict=True)
-            )
-    shape = tuple(minus(end, begin) for begin, end in window)
-    if mask is not None and all(r == (0, n) for r, n in zip(mask, shape, strict=True)):
-        mask = None
-    return View.create(shape, view.strides, offset, mask, algebra=algebra)
-
-
-def _clip(valid: Range, window: Range, algebra: ViewAlgebra) -> Range:
-    """A valid range as seen from inside a window."""
-    extent = minus(window[1], window[0])
-    begin, end = (_smaller(minus(end, window[0]), extent, algebra) for end in valid)
-    return _larger(0, begin, algebra), _larger(0, end, algebra)
-
-
-def _larger(left: Sint, right: Sint, algebra: ViewAlgebra) -> Sint:
-    """The larger of two; a release takes an undecided comparison for true."""
-    if not is_maybe_lt(left, right, algebra):
-        return left
-    if algebra is SOUND and not is_surely_ge(right, left):
-        raise Unsupported("symbolic-mask", f"the larger of {left} and {right} is not decided")
-    return right
-
-
-def _smaller(left: Sint, right: Sint, algebra: ViewAlgebra) -> Sint:
-    """The smaller of two; a release takes an undecided comparison for true."""
-    if not is_maybe_lt(right, left, algebra):
-        return left
-    if algebra is SOUND and not is_surely_ge(left, right):
-        raise Unsupported("symbolic-mask", f"the smaller of {left} and {right} is not decided")
-    return right

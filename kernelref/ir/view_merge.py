@@ -17,6 +17,7 @@ from kernelref.ir.view import (
     is_maybe_lt,
     minus,
 )
+from kernelref.ir.view_moves import keep_every, pad, permute, shrink
 from kernelref.ir.view_reshape import reshape
 
 
@@ -78,12 +79,12 @@ def _merge_masked(outer: View, inner: View, algebra: ViewAlgebra) -> View | None
     if any(not is_maybe_lt(begin, end, algebra) for begin, end in inner.mask):
         empty = ((0, 0),) * len(inner.shape)
         return View.create(inner.shape, (0,) * len(inner.shape), 0, empty, algebra=algebra)
-    merged = merge_views(outer, inner.shrink(inner.mask, algebra=algebra), algebra)
+    merged = merge_views(outer, shrink(inner, inner.mask, algebra), algebra)
     if merged is None:
         return None
     margins = zip(inner.shape, inner.mask, strict=True)
     padding = tuple((begin, minus(n, end)) for n, (begin, end) in margins)
-    return merged.pad(padding, algebra=algebra)
+    return pad(merged, padding, algebra)
 
 
 class Digit(NamedTuple):
@@ -234,4 +235,4 @@ def invert_view(view: View, shape: tuple[Sint, ...], algebra: ViewAlgebra = SOUN
 
 def _ordered(view: View, ranges: Mask, flips: tuple[int, ...], order: tuple[int, ...]) -> View:
     """The valid points with all strides positive, the largest first."""
-    return view.shrink(ranges).stride(flips).permute(order)
+    return permute(keep_every(shrink(view, ranges), flips), order)
