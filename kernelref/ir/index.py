@@ -44,7 +44,6 @@ from kernelref.ir.index_nodes import (
     polynomial_sum,
     product,
     sint,
-    truncating_quotient,
 )
 from kernelref.ir.index_simplify import simplify
 
@@ -107,14 +106,19 @@ def evaluate(expr: Sint, values: Mapping[str, Any]) -> Any:
                 case IndexOp.MOD:
                     return a % b
                 case IndexOp.CDIV:
-                    return truncating_quotient(a, b)
+                    return _truncating_quotient(a, b)
                 case IndexOp.CMOD:
-                    return a - truncating_quotient(a, b) * b
+                    return a - _truncating_quotient(a, b) * b
                 case IndexOp.LT:
                     return (a < b) * 1
                 case IndexOp.AND:
                     return (a != 0) * 1 & (b != 0) * 1
     raise AssertionError(f"not an index expression: {expr!r}")
+
+
+def _truncating_quotient(a: Any, b: Any) -> Any:
+    """C division: the quotient of the magnitudes, negated when the signs differ."""
+    return abs(a) // abs(b) * (1 - 2 * (((a < 0) * 1) ^ ((b < 0) * 1)))
 
 
 @lru_cache(maxsize=1 << 16)

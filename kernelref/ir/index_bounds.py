@@ -21,7 +21,7 @@ from kernelref.ir.index_nodes import (
     mul,
     polynomial,
     polynomial_sum,
-    truncating_quotient,
+    truncated,
 )
 
 Bounds = tuple[int, int]
@@ -115,7 +115,7 @@ def _of_floordiv(left: Expr, right: Expr) -> Bounds:
 
 
 def _of_cdiv(left: Expr, right: Expr) -> Bounds:
-    corners = [int(truncating_quotient(a, d)) for a, d in pairs(_bounds(left), _divisors(right))]
+    corners = [truncated(a, d) for a, d in pairs(_bounds(left), _divisors(right))]
     return min(corners, default=0), max(corners, default=0)
 
 

@@ -238,9 +238,10 @@ def _binary(op: IndexOp, left: Sint, right: Sint) -> Expr:
     return Binary(op, as_expr(left), as_expr(right))
 
 
-def truncating_quotient(a: Any, b: Any) -> Any:
-    """C division: the quotient of the magnitudes, negated when the signs differ."""
-    return abs(a) // abs(b) * (1 - 2 * (((a < 0) * 1) ^ ((b < 0) * 1)))
+def truncated(a: int, b: int) -> int:
+    """The quotient rounded towards zero."""
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
 
 
 def floordiv(left: Sint, right: Sint) -> Sint:
@@ -263,7 +264,7 @@ def cdiv(left: Sint, right: Sint) -> Sint:
     """Division that rounds towards zero, as in C."""
     left, right = sint(left), sint(right)
     if isinstance(left, int) and isinstance(right, int) and right:
-        return int(truncating_quotient(left, right))
+        return truncated(left, right)
     return left if right == 1 else _binary(IndexOp.CDIV, left, right)
 
 
@@ -271,7 +272,7 @@ def cmod(left: Sint, right: Sint) -> Sint:
     """The remainder of `cdiv`: it has the sign of the dividend."""
     left, right = sint(left), sint(right)
     if isinstance(left, int) and isinstance(right, int) and right:
-        return left - int(truncating_quotient(left, right)) * right
+        return left - truncated(left, right) * right
     return 0 if right in (1, -1) else _binary(IndexOp.CMOD, left, right)
 
 

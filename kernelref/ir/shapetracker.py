@@ -5,34 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 from typing import Any
 
+import numpy as np
+
 from kernelref.errors import InvalidInput
-from kernelref.ir import view_moves
-from kernelref.ir.index import (
-    Expr,
-    Sint,
-    Var,
-    add,
-    and_,
-    as_expr,
-    floordiv,
-    ge,
-    lt,
-    mod,
-    mul,
-    polynomial,
-    polynomial_sum,
-    product,
-    simplify,
-    variables,
-)
-from kernelref.ir.tinygrad_strides import axis_is_masked, claimed_size
-from kernelref.ir.tinygrad_strides import real_strides as release_real_strides
+from kernelref.ir import stack, tinygrad_strides, view_moves
+from kernelref.ir.index import Expr, Sint, Var, as_expr
 from kernelref.ir.view import SOUND, Range, View, ViewAlgebra
 from kernelref.ir.view_merge import invert_view, merge_views
 from kernelref.ir.view_reshape import reshape as reshape_view
-from kernelref.ir.view_size import real_size
+
+ENUMERATED_POINTS = 1 << 16
+"""The real size of several Views is exact up to this many points, else bounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +73,12 @@ class ShapeTracker:
         at = self.axis_variables() if point is None else tuple(point)
         if len(at) != len(self.shape):
             raise InvalidInput(f"a point of {len(at)} coordinates in {len(self.shape)} axes")
-        address, valid = _index(self.views, at, simplified=simplified)
+        address, valid = stack.locate(self.views, at, simplified=simplified)
         return as_expr(address), as_expr(valid)
 
     def axis_variables(self) -> tuple[Sint, ...]:
-        """One variable an axis, idx0, idx1, ..., from 0 to the extent less 1."""
-        return tuple(
-            0 if n in (0, 1) else Var(f"idx{i}", 0, add(n, -1)) for i, n in enumerate(self.shape)
-        )
+        """One variable an axis, idx0, idx1, ..., from 0 to the extent less 1; 0 for one of 1."""
+        return stack.axis_variables(self.views)
 
     def variables(self) -> frozenset[Var]:
         """The symbolic variables that a view depends on."""
@@ -180,9 +164,9 @@ class ShapeTracker:
 
         Raises: Unsupported with reason release-raises where the release raises.
         """
-        if self.algebra is not SOUND:
-            return release_real_strides(self.views, self.algebra, ignore_valid=ignore_valid)
-        return _real_strides(self.views, self.algebra, ignore_valid=ignore_valid)
+        if self.algebra is SOUND:
+            return stack.real_strides(self.views, ignore_valid=ignore_valid)
+        return tinygrad_strides.real_strides(self.views, self.algebra, ignore_valid=ignore_valid)
 
     def unit_stride_axes(self, *, ignore_valid: bool = False) -> tuple[int, ...]:
         """The axes whose real stride is 1."""
@@ -191,67 +175,32 @@ class ShapeTracker:
 
     def axis_is_masked(self, axis: int) -> bool:
         """Whether validity depends on this axis; under a release's algebra, as it sees it."""
-        if self.algebra is not SOUND:
-            return axis_is_masked(self.views, self.algebra, axis)
-        _, valid = self.index()
-        return f"idx{axis}" in {variable.name for variable in variables(valid)}
+        if self.algebra is SOUND:
+            return stack.axis_is_masked(self.views, axis)
+        return tinygrad_strides.axis_is_masked(self.views, self.algebra, axis)
 
     def real_size(self) -> int:
-        """One more than the largest valid address, or a safe bound where that is costly."""
-        return real_size(self.views)
+        """How many elements the buffer must have: one more than the largest valid address.
+
+        Exact for one View, and for several up to ENUMERATED_POINTS; else a bound that is never too
+        small. Symbolic parts count at their maximum. The same under every algebra.
+        """
+        return _real_size(self.views)
 
     def claimed_size(self) -> int:
         """The size that the algebra's release reports: too large at times, in 0.8.0 negative."""
         if self.algebra is SOUND:
             return self.real_size()
-        return claimed_size(self.views, self.algebra)
+        return tinygrad_strides.claimed_size(self.views, self.algebra)
 
 
-def _view_index(view: View, point: Sequence[Sint]) -> tuple[Sint, list[Sint]]:
-    address = add(view.offset, *(mul(x, s) for x, s in zip(point, view.strides, strict=True)))
-    conditions: list[Sint] = []
-    for x, (begin, end) in zip(point, view.mask or (), strict=False):
-        conditions += [ge(x, begin), lt(x, end)]
-    return address, conditions
-
-
-def _index(
-    views: tuple[View, ...], point: tuple[Sint, ...], *, simplified: bool
-) -> tuple[Sint, Sint]:
-    address, conditions = _view_index(views[-1], point)
-    for view in reversed(views[:-1]):
-        coordinates: list[Sint] = []
-        for i, extent in enumerate(view.shape):
-            inner = product(view.shape[i + 1 :])
-            coordinate = mod(floordiv(address, inner), extent)
-            coordinates.append(simplify(coordinate) if simplified else coordinate)
-        address, inner_conditions = _view_index(view, coordinates)
-        conditions += inner_conditions
-    if simplified:
-        return simplify(address), simplify(and_(*conditions))
-    return address, and_(*conditions)
-
-
-@lru_cache(maxsize=1 << 15)
-def _real_strides(
-    views: tuple[View, ...], algebra: ViewAlgebra, *, ignore_valid: bool
-) -> tuple[Sint | None, ...]:
-    if len(views) == 1 and views[0].mask is None:
-        return views[0].strides
-    tracker = ShapeTracker(views, algebra)
-    axes = tracker.axis_variables()
-    address, valid = tracker.index(axes)
-    masked = frozenset() if ignore_valid else variables(valid)
-    return tuple(None if x in masked else _coefficient(address, x) for x in axes)
-
-
-def _coefficient(address: Expr, axis: Sint) -> Sint | None:
-    """What `axis` is multiplied by, if the address is linear in it."""
-    terms = []
-    for monomial, c in polynomial(address):
-        rest = tuple(atom for atom in monomial if atom is not axis)
-        if any(axis in variables(atom) for atom in rest) or len(rest) < len(monomial) - 1:
-            return None
-        if len(rest) < len(monomial):
-            terms.append((rest, c))
-    return polynomial_sum(terms)
+@lru_cache(maxsize=1 << 14)
+def _real_size(views: tuple[View, ...]) -> int:
+    tracker = ShapeTracker(views).simplify()
+    shape = [n for n in tracker.shape if isinstance(n, int)]
+    bound = stack.size_bound(tracker.views)
+    is_costly = prod(shape) > ENUMERATED_POINTS or any(view.is_symbolic for view in views)
+    if bound == 0 or len(tracker.views) == 1 or is_costly:
+        return bound
+    address, valid = tracker.address(np.ogrid[tuple(slice(n) for n in shape)])
+    return int(np.max(np.where(valid, address, -1))) + 1
