@@ -66,7 +66,8 @@ class _Printer:
             yield f"__attribute__((reqd_work_group_size({size})))"
         yield f"__kernel void {self.program.name}({', '.join(arguments)}) {{"
         for array in self.program.shared:
-            element = self.types.memory(array.dtype)
+            emulated = self.types.is_emulated(array.dtype)
+            element = "ushort" if emulated else self.types.memory(array.dtype)
             yield f"  __local {element} {array.name}[{array.elements}];"
         read = index_names(self.program)
         for names, function in (

@@ -79,7 +79,8 @@ class ValuePrinter:
                 loaded = self._load(self.buffers[buffer], address, dtype, lanes)
                 return self._guarded(guard, loaded, dtype, lanes)
             case LoadShared(array, address, dtype, lanes):
-                return self._load_memory(array, self.shared[array].dtype, address, dtype, lanes)
+                pointer = self._shared_pointer(array)
+                return self._load_memory(pointer, self.shared[array].dtype, address, dtype, lanes)
             case Pack(parts, dtype):
                 inner = ", ".join(map(self.operand, parts))
                 return f"({self.types.register(dtype)}{len(parts)})({inner})"
@@ -161,10 +162,16 @@ class ValuePrinter:
     def store_shared(self, statement: StoreShared) -> str:
         """A store to shared memory."""
         dtype = self.shared[statement.array].dtype
+        pointer = self._shared_pointer(statement.array)
         value, source = self.operand(statement.value), dtype_of(statement.value)
-        return self._store_memory(
-            statement.array, dtype, statement.address, value, source, statement.lanes
-        )
+        return self._store_memory(pointer, dtype, statement.address, value, source, statement.lanes)
+
+    def _shared_pointer(self, array: str) -> str:
+        """Half elements without half arithmetic are declared as their bits."""
+        dtype = self.shared[array].dtype
+        if dtype == HALF and self.types.is_emulated(dtype):
+            return f"(__local half*){array}"
+        return array
 
     def _store_memory(
         self, name: str, stored: DType, address: Sint, value: str, source: DType, lanes: int
