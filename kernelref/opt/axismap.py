@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from kernelref.ir.index import Sint
+from kernelref.ir.index import Sint, simplify
 from kernelref.opt.rules.step import Pad, Split, Step
 
 
@@ -122,7 +122,7 @@ def _compose(total: LinearSum, inner: Sequence[LinearSum]) -> LinearSum:
 
 def _split_map(extents: tuple[Sint, ...], step: Split) -> AxisMap:
     """Name the axes after, in order; the split axis is a sum over its two names."""
-    rest = extents[step.axis] // step.amount
+    rest = simplify(extents[step.axis] // step.amount)
     moved = len(extents)
     names = list(range(len(extents)))
     names.insert(step.place, moved)

@@ -21,6 +21,7 @@ from kernelref.ir.shapetracker import ShapeTracker
 from kernelref.opt.axis import COLORS, GROUPS, LOCALS, UPCASTS, Axis, AxisType
 from kernelref.opt.axismap import AxisMap, steps_map
 from kernelref.opt.construct import Buffer, construct
+from kernelref.opt.extents import is_multiple
 from kernelref.opt.limits import OPENCL, Limits
 from kernelref.opt.opt import Opt
 from kernelref.opt.rules.apply import apply_opt
@@ -166,7 +167,7 @@ class Kernel:
         return tuple(
             axis - first
             for axis in st.unit_stride_axes()
-            if axis >= first and st.shape[axis] % 4 == 0
+            if axis >= first and is_multiple(st.shape[axis], 4)
         )
 
     def vector_axes(self, buffer: int) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kernelref.ir.ast import Alu, Op, ReduceOp, postorder
 from kernelref.ir.index import Sint, is_possibly_gt, is_possibly_le
 from kernelref.opt.axis import GROUPS, LOCALS, AxisType
+from kernelref.opt.extents import is_multiple
 from kernelref.opt.opt import OptOps
 from kernelref.opt.rules.request import Request
 
@@ -78,7 +79,7 @@ def amount_at_most(most: int, request: Request) -> bool:
 
 def divides(request: Request) -> bool:
     """The amount divides the full extent, whatever symbolic variables are."""
-    return bool(request.extent % request.amount == 0)
+    return is_multiple(request.extent, request.amount)
 
 
 def can_upcast_mid(request: Request) -> bool:

@@ -13,6 +13,7 @@ from typing import assert_never
 from kernelref.ir.index import Sint
 from kernelref.ir.shapetracker import ShapeTracker
 from kernelref.opt.axis import Axis
+from kernelref.opt.extents import quotient
 from kernelref.opt.rules.step import Pad, Split, Step
 
 
@@ -50,7 +51,7 @@ def axes_after(axes: Sequence[Axis], step: Step) -> tuple[Axis, ...]:
     """The typed axes after `step`, those of extent 1 too."""
     match step:
         case Split(axis=axis, amount=amount, made=made):
-            kept = Axis(axes[axis].extent // amount, axes[axis].type)
+            kept = Axis(quotient(axes[axis].extent, amount), axes[axis].type)
             parts = [Axis(amount, made), kept] if step.outer else [kept, Axis(amount, made)]
             both = [*axes[:axis], *parts, *axes[axis + 1 :]]
             return tuple(both[i] for i in _order(step, len(axes)))
@@ -94,9 +95,9 @@ def _split_shape(shape: Sequence[Sint], step: Split) -> tuple[Sint, ...]:
     extent = shape[step.axis]
     parts: tuple[Sint, Sint] = (1, 1)
     if extent != 1:
-        parts = (extent // step.amount, step.amount)
+        parts = (quotient(extent, step.amount), step.amount)
         if step.outer:
-            parts = (step.amount, extent // step.amount)
+            parts = (step.amount, quotient(extent, step.amount))
     return (*shape[: step.axis], *parts, *shape[step.axis + 1 :])
 
 

@@ -12,6 +12,7 @@ from functools import partial
 
 from kernelref.ir.index import is_possibly_gt
 from kernelref.opt.axis import GROUPS, LOCALS
+from kernelref.opt.extents import is_multiple
 from kernelref.opt.footprint import UNLIMITED, group_counts, local_sizes, shared_nbytes
 from kernelref.opt.opt import OptOps
 from kernelref.opt.padding import judge
@@ -166,7 +167,7 @@ def _pads_little(request: Request) -> bool:
 
 
 def _pads_something(request: Request) -> bool:
-    return bool(request.extent % request.amount != 0)
+    return not is_multiple(request.extent, request.amount)
 
 
 def _keeps_reductions(request: Request) -> bool:

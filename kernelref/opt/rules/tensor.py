@@ -16,6 +16,7 @@ from kernelref.ir.ast import Alu, Cast, Constant, Load, Op, Reduce, ReduceOp, Va
 from kernelref.ir.dtype import DType
 from kernelref.opt.axis import AxisType
 from kernelref.opt.broke import OptBroke
+from kernelref.opt.extents import is_multiple
 from kernelref.opt.opt import Opt, OptOps
 from kernelref.opt.rules.request import Request
 from kernelref.opt.rules.step import Step
@@ -119,7 +120,7 @@ def _fit(
     padding = tuple(
         (axis, tile)
         for axis, tile in zip(axes, core.dims, strict=True)
-        if kernel.full_shape[axis] % tile != 0
+        if not is_multiple(kernel.full_shape[axis], tile)
     )
     if padding and opt.amt < PADDED:
         return none
