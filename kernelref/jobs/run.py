@@ -6,7 +6,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 
 from kernelref.cases.lines import Line, open_lines
@@ -15,7 +14,7 @@ from kernelref.jobs.choices import limits_of, rules_of
 from kernelref.jobs.opt_choice import parse_opts
 from kernelref.jobs.progress import Progress, silent
 from kernelref.jobs.run_host import Answer, HostPool, Settings, Task
-from kernelref.jobs.run_lanes import BATCH, LARGE_NBYTES, Lane
+from kernelref.jobs.run_lanes import Lanes
 from kernelref.jobs.run_prepare import Ready
 from kernelref.jobs.run_report import Ending, RunReport
 from kernelref.run.devices import device_info, target_of
@@ -96,31 +95,18 @@ class _Run:
             is_strict=request.is_strict,
         )
         processes = request.jobs or os.cpu_count() or 1
-        with ExitStack() as stack:
-            lanes = self._lanes(stack)
-            host = stack.enter_context(HostPool(settings, processes=processes))
+        with Lanes(self._ended) as lanes, HostPool(settings, processes=processes) as host:
             for answer in host.map(self._tasks()):
                 self._take(answer, lanes)
                 if self._is_spent():
                     self.report.stopped_early = True
-                    for lane in lanes.values():
-                        lane.stop()
+                    lanes.stop()
                     break
-            for lane in lanes.values():
-                lane.join()
+            lanes.join()
         self.report.seconds = time.monotonic() - self.started
         order = {str(place): i for i, place in enumerate(self.places)}
         self.report.findings.sort(key=lambda ending: order[ending.pair.kernel])
         return self.report
-
-    def _lanes(self, stack: ExitStack) -> dict[tuple[str, bool], Lane]:
-        lanes = {}
-        for device in self.request.devices:
-            for is_large in (False, True):
-                lane = Lane(device, batch=1 if is_large else BATCH, report=self._ended)
-                stack.callback(lane.stop)
-                lanes[device, is_large] = lane
-        return lanes
 
     def _tasks(self) -> Iterator[Task]:
         """Each chosen kernel is a task of its own; the rest is only read, many to a task."""
@@ -138,15 +124,14 @@ class _Run:
         if waiting:
             yield Task(tuple(waiting), is_run=False)
 
-    def _take(self, answer: Answer, lanes: dict[tuple[str, bool], Lane]) -> None:
+    def _take(self, answer: Answer, lanes: Lanes) -> None:
         with self.lock:
             self.report.read += answer.read
             self.report.unreadable += answer.unreadable
             self.report.run += bool(answer.prepared)
         for prepared in answer.prepared:
             if isinstance(prepared, Ready):
-                is_large = prepared.nbytes > LARGE_NBYTES
-                lanes[prepared.pair.device, is_large].put(prepared)
+                lanes.put(prepared)
             else:
                 self._ended(prepared)
 

@@ -1,7 +1,8 @@
 """Device lanes: each takes launches from a queue, runs them in order and judges the results.
 
-A device has two lanes. Small launches are built many to a program; a launch with large buffers goes
-to a lane that runs one at a time, so that the memory in use has a bound.
+A device has two lanes. Short launches are built many to a program; a launch with large buffers or
+much work goes to a lane that runs one at a time, so that the memory in use has a bound and nothing
+waits behind it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from kernelref.errors import DeviceError
-from kernelref.jobs.run_prepare import CONTRACTS, Ready
+from kernelref.jobs.run_prepare import CONTRACTS, LONG_WORK, Ready
 from kernelref.jobs.run_report import Ending
 from kernelref.run.isolate import DevicePool
 from kernelref.run.job import Budget, KernelLaunch, LaunchResult
@@ -23,15 +24,52 @@ from kernelref.run.tolerance import judge
 LARGE_NBYTES = 64 << 20
 BATCH = 16
 WAITING = 2 * BATCH
-BUDGET = Budget(launch_seconds=120.0, build_seconds=240.0, memory_nbytes=24 << 30)
+SHORT = Budget(launch_seconds=120.0, build_seconds=240.0)
+LONG = Budget(launch_seconds=900.0, build_seconds=240.0, memory_nbytes=24 << 30)
+
+
+class Lanes:
+    """The lanes of a run's devices, each opened with its first launch. Use as a context manager."""
+
+    def __init__(self, report: Callable[[Ending], None]) -> None:
+        self._report = report
+        self._lanes: dict[tuple[str, bool], Lane] = {}
+
+    def __enter__(self) -> Lanes:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.stop()
+
+    def put(self, ready: Ready) -> None:
+        """Queue a launch in the lane that it belongs to; waits while that is full."""
+        key = ready.pair.device, ready.nbytes > LARGE_NBYTES or ready.work > LONG_WORK
+        if key not in self._lanes:
+            device, is_long = key
+            batch, budget = (1, LONG) if is_long else (BATCH, SHORT)
+            self._lanes[key] = Lane(device, batch=batch, budget=budget, report=self._report)
+        self._lanes[key].put(ready)
+
+    def stop(self) -> None:
+        """Drop what is queued."""
+        for lane in self._lanes.values():
+            lane.stop()
+
+    def join(self) -> None:
+        """Wait for what is queued. Raises: what ended a lane."""
+        for lane in self._lanes.values():
+            lane.join()
 
 
 class Lane:
     """A thread that feeds one device pool. `report` is called with each ending, in this thread."""
 
-    def __init__(self, device: str, *, batch: int, report: Callable[[Ending], None]) -> None:
+    def __init__(
+        self, device: str, *, batch: int, budget: Budget, report: Callable[[Ending], None]
+    ) -> None:
         self._device = device
         self._batch = batch
+        self._budget = budget
         self._report = report
         self._queue: queue.Queue[Ready | None] = queue.Queue(WAITING)
         self._running: deque[Ready] = deque()
@@ -70,7 +108,7 @@ class Lane:
 
     def _drain(self) -> None:
         try:
-            with DevicePool(self._device, batch=self._batch, budget=BUDGET) as pool:
+            with DevicePool(self._device, batch=self._batch, budget=self._budget) as pool:
                 for result in pool.run(self._launches()):
                     self._report(judged(self._running.popleft(), result))
             if self._running and not self._stopping.is_set():

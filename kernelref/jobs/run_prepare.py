@@ -25,6 +25,7 @@ from kernelref.ir.dtype import DType
 from kernelref.ir.index import Var, evaluate
 from kernelref.ir.semantics import Array
 from kernelref.jobs.run_groups import (
+    PARTIAL_POINTS,
     chosen_groups,
     concrete_groups,
     elements_written,
@@ -41,6 +42,10 @@ from kernelref.run.tolerance import Rung
 
 MOST_NBYTES = 4 << 30
 """Kernels with more bytes of buffers than this are not run."""
+
+LONG_WORK = 1 << 24
+"""Weighted points from which a launch is compiled with optimisations: it then runs for longer than
+that takes."""
 
 CONTRACTS = {Rung.EXACT: "bit-exact", Rung.INTEGERS: "exact-sum", Rung.BOUNDED: "bounded"}
 
@@ -70,7 +75,10 @@ class Expected:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ready:
-    """A launch without its inputs, how to draw them, and what to compare."""
+    """A launch without its inputs, how to draw them, and what to compare.
+
+    Units: `work` counts the weighted iteration points (`run_groups`) that it goes through.
+    """
 
     pair: Pair
     launch: KernelLaunch
@@ -78,6 +86,7 @@ class Ready:
     expected: tuple[Expected, ...]
     rung: Rung
     points: int
+    work: int
 
     def dtype_of(self, number: int) -> DType:
         """The dtype of a buffer."""
@@ -166,11 +175,15 @@ def prepare(subject: Subject, kernel: Kernel, pair: Pair, target: Target) -> Pre
     expected = tuple(_expected(subject, program, ranges))
     return Ready(
         pair=pair,
-        launch=_launch(subject, program, text, groups, ranges, expected),
+        launch=replace(
+            _launch(subject, program, text, groups, ranges, expected),
+            optimise=work > LONG_WORK,
+        ),
         recipe=subject.recipe,
         expected=expected,
         rung=subject.recipe.plan.rung,
         points=subject.points,
+        work=work if ranges is None else min(work, PARTIAL_POINTS),
     )
 
 

@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from kernelref.cli.app import VERBS
+from kernelref.cli.exits import Exit
+from kernelref.run.devices import device_kind, report
+from tests.cli.command import command, counts_in, documented
+from tests.jobs.run_cases import ADD, BAD_UPCAST, MATMUL, UPCAST, case_file
+from tests.jobs.test_run import LINE
+
+needs_pocl = pytest.mark.skipif(
+    report(device_kind("pocl")).info is None, reason="the device pocl is not here"
+)
+MEASURES = {"seconds", "per_second"}
+
+
+def test_every_verb_explains_itself():
+    listed = command("--help").out
+    for name in VERBS:
+        assert f"\n  {name}" in listed
+        shown = command(name, "--help")
+        assert shown.code == Exit.CLEAN
+        assert "--json" in shown.out
+
+
+def test_loading_the_command_line_loads_no_device_and_no_solver():
+    loaded = subprocess.run(
+        [sys.executable, "-c", "import kernelref.cli.app, sys; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert not {"pyopencl", "z3", "hypothesis", "numpy", "rich.progress"} & set(loaded)
+
+
+@needs_pocl
+def test_run_prints_one_object_with_the_keys_that_are_documented(tmp_path):
+    case_file(tmp_path, "good", ADD)
+    case_file(tmp_path, "skips", MATMUL, opts=(BAD_UPCAST,))
+    ended = command("run", tmp_path, "--json", "--jobs", 1)
+    assert ended.code == Exit.CLEAN
+    assert ended.object.keys() == documented("run")
+    assert ended.object["outcomes"] == {"PASS": 2}
+    for path, number in counts_in(ended.object):
+        assert isinstance(number, int) or path in MEASURES, path
+
+
+@needs_pocl
+def test_run_tells_a_person_what_it_did(tmp_path):
+    case_file(tmp_path, "good", ADD)
+    ended = command("run", tmp_path, "--jobs", 1)
+    assert ended.code == Exit.CLEAN
+    assert "1 kernels read, 1 run on pocl" in ended.out
+    assert "32 of 32 compared" in ended.out
+
+
+@needs_pocl
+def test_a_file_that_cannot_be_read_is_bad_input_but_the_rest_runs(tmp_path):
+    case_file(tmp_path, "good", ADD)
+    (tmp_path / "bad.json").write_text('{"schema": 1}')
+    ended = command("run", tmp_path, "--json", "--jobs", 1)
+    assert ended.code == Exit.BAD_INPUT
+    assert ended.object["outcomes"] == {"PASS": 1}
+    assert "bad.json" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("run", "no-such-file"), "no-such-file"),
+        (("run", "corpus", "--opts", "luck"), "--opts luck"),
+        (("run", "corpus", "--rules", "lax"), "--rules lax"),
+        (("run", "corpus", "--device", "abacus"), "abacus"),
+        (("run", "corpus", "--budget", "soon"), "soon"),
+        (("run", "corpus", "--sample", "0"), "--sample"),
+        (("run",), "KERNELS"),
+        (("show", "no-such-file"), "no-such-file"),
+        (("replay", "no-such-file"), "no-such-file"),
+        (("import", "no-such-file"), "no-such-file"),
+        (("bench", "nothing"), "nothing"),
+        (("fly",), "fly"),
+    ],
+)
+def test_bad_input_is_named_and_ends_in_2(arguments, said):
+    ended = command(*arguments)
+    assert ended.code == Exit.BAD_INPUT
+    assert said in ended.err
+    assert not ended.out
+
+
+@needs_pocl
+def test_replay_holds_cases_to_what_they_say(tmp_path):
+    from kernelref.cases.case import Expect
+
+    good, bad = tmp_path / "good", tmp_path / "bad"
+    good.mkdir()
+    bad.mkdir()
+    case_file(good, "passes", ADD)
+    case_file(good, "refused", MATMUL, opts=(BAD_UPCAST,), expect=Expect(False, "REFUSED"))
+    ended = command("replay", good, "--json")
+    assert ended.code == Exit.CLEAN
+    assert ended.object.keys() == documented("replay")
+    assert (ended.object["as_expected"], ended.object["failed"]) == (2, 0)
+    case_file(bad, "now-refused", MATMUL, opts=(BAD_UPCAST,))
+    case_file(bad, "now-right", ADD, expect=Expect(True, "WRONG_VALUE"))
+    ended = command("replay", bad)
+    assert ended.code == Exit.FINDING
+    assert "must be legal" in ended.out
+    assert "not in WRONG_VALUE" in ended.out
+
+
+def test_show_prints_ast_axes_index_maps_and_text(tmp_path):
+    case = case_file(tmp_path, "one", MATMUL, opts=(UPCAST, BAD_UPCAST))
+    ended = command("show", case)
+    assert ended.code == Exit.CLEAN
+    for part in ("SUM over", "8:global", "16:reduce", "refused by", "__kernel void"):
+        assert part in ended.out
+    found = command("show", case, "--json", "--opts", "none").object
+    assert found.keys() == documented("show")
+    assert [step["opt"] for step in found["steps"]] == [None]
+    assert {b["name"] for b in found["buffers"]} == {"store 0", "load 1", "load 2"}
+
+
+def test_show_wants_one_kernel(tmp_path):
+    case_file(tmp_path, "one", ADD)
+    case_file(tmp_path, "two", ADD)
+    assert command("show", tmp_path).code == Exit.BAD_INPUT
+
+
+def test_import_makes_cases_that_show_can_read(tmp_path):
+    log = tmp_path / "search.log"
+    opt = "Opt(op=OptOps.UPCAST, axis=0, amt=5)"
+    log.write_text(f"({LINE}, [{opt}])\n({LINE}, [])\n")
+    ended = command("import", log, "--out", tmp_path / "cases", "--json")
+    assert ended.code == Exit.CLEAN
+    assert ended.object.keys() == documented("import")
+    assert ended.object["written"] == 2
+    shown = command("show", ended.object["cases"][0], "--json").object
+    assert [step["opt"] for step in shown["steps"]] == [None, "UPCAST(0, 5)"]
+    one = command("import", log, "--out", tmp_path / "more", "--line", 2, "--json")
+    assert one.object["written"] == 1
+
+
+def test_doctor_says_what_is_here_and_what_is_skipped():
+    ended = command("doctor", "--json")
+    assert ended.code == Exit.CLEAN
+    assert ended.object.keys() == documented("doctor")
+    assert {"pocl", "oclgrind", "interp"} <= {d["name"] for d in ended.object["devices"]}
+    assert "releases:" in command("doctor").out
+
+
+@pytest.mark.parametrize("what", ["read", "host"])
+def test_bench_prints_figures(what):
+    ended = command("bench", what, "--sample", 2, "--json")
+    assert ended.code == Exit.CLEAN
+    assert documented("bench") <= ended.object.keys()
+    assert ended.object["kernels"] == 2

@@ -1,0 +1,135 @@
+"""`run` from files to counts, on the embedded device."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+
+from kernelref.cases.lines import Line
+from kernelref.cases.sources import Place
+from kernelref.codegen.target import POCL
+from kernelref.errors import DeviceError, InvalidInput
+from kernelref.jobs.run import RunRequest, run_kernels, with_lines
+from kernelref.jobs.run_host import HostPool, Settings, Task
+from kernelref.run.devices import device_kind, report
+from kernelref.run.outcome import Outcome
+from tests.jobs.run_cases import ADD, BAD_UPCAST, MATMUL, case_file
+
+LINE = (
+    "(LazyOp(op=BufferOps.STORE, src=(LazyOp(op=BufferOps.LOAD, src=(), "
+    "arg=MemBuffer(idx=1, dtype=dtypes.float, st=ShapeTracker(views=(View(shape=(5,), "
+    "strides=(1,), offset=0, mask=None, contiguous=True),)))),), "
+    "arg=MemBuffer(idx=0, dtype=dtypes.float, st=ShapeTracker(views=(View(shape=(5,), "
+    "strides=(1,), offset=0, mask=None, contiguous=True),)))),)"
+)
+
+needs_pocl = pytest.mark.skipif(
+    report(device_kind("pocl")).info is None, reason="the device pocl is not here"
+)
+
+
+@needs_pocl
+def test_every_kernel_is_counted_once(tmp_path):
+    for i in range(20):
+        case_file(tmp_path, f"k{i:02}", ADD if i % 2 else MATMUL)
+    endings = []
+    found = run_kernels(RunRequest((str(tmp_path),), jobs=1), watch=endings.append)
+    assert (found.read, found.run, found.pairs) == (20, 20, 20)
+    assert found.outcomes == {"PASS": 20}
+    assert found.outputs_checked == found.outputs_total == 20 * 32
+    assert not found.findings
+    assert {Path(e.pair.kernel).name for e in endings} == {f"k{i:02}.json" for i in range(20)}
+
+
+@needs_pocl
+def test_lines_that_are_not_run_are_read_all_the_same(tmp_path):
+    dump = tmp_path / "dump.txt.gz"
+    dump.write_bytes(gzip.compress("\n".join([LINE] * 30 + ["(nonsense", LINE]).encode()))
+    found = run_kernels(RunRequest((str(dump),), sample=3, jobs=1))
+    assert (found.read, found.run) == (31, 3)
+    assert len(found.unreadable) == 1
+    assert "dump.txt.gz:31:" in found.unreadable[0]
+
+
+@needs_pocl
+def test_a_refused_opt_is_skipped_and_counted_or_ends_a_strict_run(tmp_path):
+    case_file(tmp_path, "refused", MATMUL, opts=(BAD_UPCAST,))
+    loose = run_kernels(RunRequest((str(tmp_path),), jobs=1))
+    assert sum(loose.skipped_opts.values()) == 1
+    assert loose.outcomes == {"PASS": 1}
+    endings = []
+    strict = run_kernels(RunRequest((str(tmp_path),), jobs=1, is_strict=True), watch=endings.append)
+    assert strict.outcomes == {"REFUSED": 1}
+    assert endings[0].reason in loose.skipped_opts
+
+
+@needs_pocl
+def test_a_budget_ends_a_run_and_says_so(tmp_path):
+    for i in range(40):
+        case_file(tmp_path, f"k{i:02}", ADD)
+    found = run_kernels(RunRequest((str(tmp_path),), jobs=1, budget=1e-9))
+    assert found.stopped_early
+    assert found.pairs < 40
+
+
+@pytest.mark.parametrize(
+    ("changes", "where"),
+    [
+        ({"devices": ("abacus",)}, "abacus"),
+        ({"opts": "luck"}, "--opts luck"),
+        ({"rules": "lax"}, "--rules lax"),
+        ({"limits": "none"}, "--limits none"),
+        ({"kernels": ("no/such/file",)}, "no/such/file"),
+    ],
+)
+def test_a_bad_request_is_refused_before_any_work(tmp_path, changes, where):
+    case_file(tmp_path, "one", ADD)
+    with pytest.raises(InvalidInput, match=where):
+        run_kernels(RunRequest(**({"kernels": (str(tmp_path),)} | changes)))
+
+
+class FatalPath:
+    """A path that ends the process which opens it."""
+
+    def open(self, mode):
+        os._exit(3)
+
+
+def test_a_lost_host_process_costs_its_kernel_alone(tmp_path):
+    good = (Place(case_file(tmp_path, "good", ADD)), None)
+    bad = (Place(FatalPath()), None)
+    tasks = [Task((place,), is_run=True) for place in (good, bad, good, good)]
+    with HostPool(Settings(0, "own", None, None, (POCL,)), processes=1) as pool:
+        answers = list(pool.map(tasks))
+    outcomes = [getattr(p, "outcome", None) for answer in answers for p in answer.prepared]
+    assert outcomes.count(Outcome.HARNESS_ERROR) == 1
+    assert outcomes.count(None) == 3
+
+
+def test_lines_come_with_their_places(tmp_path):
+    dump, case = tmp_path / "a.txt", case_file(tmp_path, "case", ADD)
+    dump.write_text("one\n\ntwo\nthree\n")
+    first, third, fourth, fifth = (Place(dump, n) for n in (1, 3, 4, 5))
+    places = [third, fourth, Place(case), first, third, first, fifth]
+    found = list(with_lines(places))
+    assert [place for place, _ in found] == places
+    lines = [line for _, line in found]
+    assert [line and line.data for line in lines] == [
+        b"two\n", b"three\n", None, b"one\n", b"two\n", b"one\n", b"",
+    ]  # fmt: skip
+    assert isinstance(lines[-1], Line)
+    assert lines[-1].fault
+
+
+def test_a_device_that_is_not_here_ends_the_run(tmp_path, monkeypatch):
+    case_file(tmp_path, "one", ADD)
+    monkeypatch.setattr("kernelref.jobs.run.device_info", _missing)
+    with pytest.raises(DeviceError, match="not usable"):
+        run_kernels(RunRequest((str(tmp_path),)))
+
+
+def _missing(name):
+    raise DeviceError(f"device {name} is not usable")

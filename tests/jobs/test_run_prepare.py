@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernelref.cases.sources import Place
+from kernelref.codegen.target import MINIMAL, POCL
+from kernelref.errors import InvalidInput, Unsupported
+from kernelref.ir.builder import buffer, kernel
+from kernelref.ir.dtype import DOUBLE
+from kernelref.ir.index import Var
+from kernelref.jobs.run_prepare import Subject, failed, prepare, values_for
+from kernelref.jobs.run_report import Ending, Pair
+from kernelref.opt.kernel import Kernel
+from kernelref.run.outcome import Outcome
+from tests.jobs.run_cases import ADD, ready_of, source_of
+
+
+def test_every_output_of_a_small_kernel_is_compared(tmp_path):
+    ready = ready_of(tmp_path, ADD)
+    (expected,) = ready.expected
+    assert expected.addresses.tolist() == list(range(32))
+    launch = ready.with_data()
+    data = {b.number: b.data for b in launch.buffers}
+    assert data[0] is None
+    assert np.array_equal(expected.values.value, data[1] + data[2])
+
+
+def test_inputs_depend_on_the_seed_and_on_nothing_else(tmp_path):
+    def inputs(seed):
+        return ready_of(tmp_path, ADD, seed=seed).with_data().buffers[1].data
+
+    assert np.array_equal(inputs(1), inputs(1))
+    assert not np.array_equal(inputs(1), inputs(2))
+
+
+def test_a_large_output_is_sampled_with_its_ends(tmp_path):
+    ready = ready_of(tmp_path, kernel(buffer(1, (2000, 1000)) * 2.0))
+    (expected,) = ready.expected
+    assert 4096 <= len(expected.addresses) < 2_000_000
+    assert expected.addresses[0] == 0
+    assert expected.addresses[-1] == 1_999_999
+    assert ready.launch.ranges is None
+
+
+def test_a_huge_space_runs_whole_groups_and_compares_what_they_write(tmp_path):
+    left = buffer(1, (4096, 2, 1)).permute(0, 2, 1).expand((4096, 200_000, 2))
+    ready = ready_of(tmp_path, kernel((left * left).sum(2)))
+    (expected,) = ready.expected
+    assert ready.launch.ranges is not None
+    assert expected.addresses[0] == 0
+    assert expected.addresses[-1] == 4096 * 200_000 - 1
+    assert 4096 <= len(expected.addresses) < 10_000_000
+    assert expected.total == 4096 * 200_000
+
+
+def test_what_the_device_lacks_is_unsupported(tmp_path):
+    source = source_of(tmp_path, kernel(buffer(1, (4,), DOUBLE) + buffer(2, (4,), DOUBLE)))
+    subject = Subject.of(source, seed=0)
+    opened = Kernel.open(source.ast)
+    ending = prepare(subject, opened, Pair("one", "minimal"), MINIMAL)
+    assert isinstance(ending, Ending)
+    assert ending.outcome is Outcome.UNSUPPORTED
+    assert ending.reason
+    assert not isinstance(prepare(subject, opened, Pair("one", "pocl"), POCL), Ending)
+
+
+def test_more_memory_than_there_is_is_unsupported(tmp_path):
+    source = source_of(tmp_path, kernel(buffer(1, (1 << 30, 2)).sum(1)))
+    with pytest.raises(Unsupported, match="memory"):
+        Subject.of(source, seed=0)
+
+
+def test_symbolic_variables_take_the_cases_values_or_any_within_bounds():
+    n, m = Var("n", 1, 100), Var("m", 5, 5)
+    assert values_for(frozenset({n, m}), {"n": 7}, seed=0) == {"n": 7, "m": 5}
+    drawn = {values_for(frozenset({n}), {}, seed=seed)["n"] for seed in range(20)}
+    assert len(drawn) > 5
+    assert all(1 <= value <= 100 for value in drawn)
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        (Unsupported("images", "none here"), Outcome.UNSUPPORTED),
+        (InvalidInput("no"), Outcome.HARNESS_ERROR),
+        (ZeroDivisionError("x"), Outcome.HARNESS_ERROR),
+    ],
+)
+def test_what_failed_before_a_launch_has_an_ending(error, outcome):
+    ending = failed(str(Place(Path("k.json"))), "pocl", error)
+    assert ending.outcome is outcome
+    assert ending.reason == ("images" if outcome is Outcome.UNSUPPORTED else "")
