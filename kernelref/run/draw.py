@@ -71,9 +71,10 @@ def _integers(
         low, high = math.ceil(values.low), math.floor(values.high)
         drawn = semantics.convert(random.integers(low, high, count, endpoint=True), INT64, dtype)
     if near is not None:
-        low, high = max(near.low, values.low), min(near.high, values.high)
-        if low <= high and high - low < 2**62:
-            hits = random.integers(math.ceil(low), max(math.floor(high), math.ceil(low)) + 1, count)
+        first, last = max(near.low, values.low), min(near.high, values.high)
+        if first <= last and last - first < 2**62:
+            begin = math.ceil(first)
+            hits = random.integers(begin, max(math.floor(last), begin) + 1, count)
             is_hit = random.integers(0, 2, count) == 0
             drawn = np.where(is_hit, semantics.convert(hits, INT64, dtype), drawn)
     return drawn

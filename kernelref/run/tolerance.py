@@ -89,7 +89,7 @@ def _is_wrong(results: Array, values: Values, rung: Rung, dtype: DType) -> Array
     """Where results break the contract. Where the bound is infinite, nothing does."""
     value, is_float = values.value, dtype.is_float
     if rung is not Rung.BOUNDED or not is_float:
-        different = results != value
+        different = np.not_equal(results, value)
         if is_float:
             if rung is Rung.EXACT:
                 different |= np.signbit(results) != np.signbit(value)
@@ -100,5 +100,5 @@ def _is_wrong(results: Array, values: Values, rung: Rung, dtype: DType) -> Array
     wide = results.astype(np.float64)
     near = (wide == values.reference) | (np.abs(wide - values.reference) <= values.bound)
     if not is_float:
-        near = np.where(values.bound == 0, results == value, near)
-    return ~(near | allowed)
+        near = np.where(values.bound == 0, np.equal(results, value), near)
+    return np.asarray(~(near | allowed))
