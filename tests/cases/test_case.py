@@ -312,7 +312,7 @@ def test_malformed_json(text: str, where: str) -> None:
 
 
 def test_damaged_text_is_read_or_refused() -> None:
-    from tests.ir.mutations import mutated
+    from kernelref.jobs.benchmarks.mutations import mutated
 
     rng = random.Random(11)
     texts = [dump_case(case) for name, case in cases() if name < "c"]

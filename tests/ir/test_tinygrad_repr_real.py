@@ -14,7 +14,7 @@ import pytest
 from kernelref.cases.lines import decoded, open_lines
 from kernelref.errors import InvalidInput
 from kernelref.ir.tinygrad_repr import Reader, read_line
-from tests.ir.mutations import WORDS, mutated
+from kernelref.jobs.benchmarks.mutations import WORDS, mutated
 from tests.ir.print_text import text_of
 from tests.shared_bugs import KERNEL_FILES, kernel_file
 
