@@ -66,7 +66,7 @@ def read_file(path: Path) -> dict[str, Any]:
 
 
 def read_one(text: str) -> dict[str, Any]:
-    """Processor seconds for one line by a new reader, and the most bytes that were alive meanwhile."""
+    """Processor seconds for one line by a new reader, and the most bytes alive meanwhile."""
     started = time.process_time()
     Reader().read(text)
     seconds = time.process_time() - started
