@@ -14,17 +14,19 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from kernelref.errors import KernelOptError
 from kernelref.ir.ast import Ast, Constant, Node, Reduce
 from kernelref.ir.dtype import FLOAT, HALF
 from kernelref.ir.index import Expr, Sint, Var, variables
 from kernelref.ir.shapetracker import ShapeTracker
 from kernelref.opt.axis import COLORS, GROUPS, LOCALS, UPCASTS, Axis, AxisType
 from kernelref.opt.axismap import AxisMap, steps_map
+from kernelref.opt.broke import OptBroke
 from kernelref.opt.construct import Buffer, construct
 from kernelref.opt.extents import is_multiple
 from kernelref.opt.limits import OPENCL, Limits
 from kernelref.opt.opt import Opt
-from kernelref.opt.rules.apply import apply_opt
+from kernelref.opt.rules.apply import apply_opt, attempt
 from kernelref.opt.rules.ruleset import RuleSet
 from kernelref.opt.rules.sets import SOUND
 from kernelref.opt.tensor_core import TensorState
@@ -76,6 +78,11 @@ class Kernel:
         release that the rule set copies falls over.
         """
         return apply_opt(self, opt)[0]
+
+    def attempt(self, opt: Opt) -> Kernel | KernelOptError | OptBroke:
+        """As `apply_opt`, but the error is the answer: for those who ask, not insist."""
+        taken = attempt(self, opt)
+        return taken[0] if isinstance(taken, tuple) else taken
 
     def axis_map(self, opt: Opt) -> AxisMap:
         """The law of `opt` on this kernel: axes after -> axes before. Raises: as `apply_opt`."""

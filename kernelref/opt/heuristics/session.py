@@ -41,14 +41,15 @@ class Session:
 
     def apply(self, op: OptOps, axis: int | None = None, amt: int | None = None) -> bool:
         """Apply an opt. A refusal escapes, or is collected; False then."""
-        try:
-            self.kernel = self.kernel.apply_opt(Opt(op, axis, amt))
-        except KernelOptError as refusal:
-            if not self.skips:
-                raise
-            self.skipped.append(refusal)
-            return False
-        return True
+        answer = self.kernel.attempt(Opt(op, axis, amt))
+        match answer:
+            case Kernel():
+                self.kernel = answer
+            case KernelOptError() if self.skips:
+                self.skipped.append(answer)
+            case _:
+                raise answer
+        return isinstance(answer, Kernel)
 
     def falls(self, check: str, found: object, needed: object, error: str) -> None:
         """Where a release's heuristic falls over; a sound kernel goes on without the step."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from kernelref.errors import KernelOptError
 from kernelref.opt.extents import is_multiple
 from kernelref.opt.heuristics.session import Session
+from kernelref.opt.kernel import Kernel
 from kernelref.opt.opt import Opt, OptOps
 
 
@@ -26,24 +27,34 @@ def apply_tensor_cores(
     before = session.kernel
     if not before.limits.tensor_cores and use_tensor_cores != 2:
         return False
-    try:
-        _apply(session, Opt(OptOps.TC, axis, level))
-        for opt in _late_opts(session) if extra_opts is None else extra_opts:
-            _apply(session, opt)
-    except KernelOptError:
-        if not before.rules.is_release:
-            session.kernel = before
+    if not _follow(session, [Opt(OptOps.TC, axis, level)]):
         return False
+    if _follow(session, _late_opts(session) if extra_opts is None else extra_opts):
+        return True
+    if not before.rules.is_release:
+        session.kernel = before
+    return False
+
+
+def _follow(session: Session, opts: Iterable[Opt]) -> bool:
+    """Apply the opts in order, up to the first that is refused; whether none was."""
+    for opt in opts:
+        answer = session.kernel.attempt(opt)
+        match answer:
+            case Kernel():
+                session.kernel = answer
+            case KernelOptError():
+                return False
+            case _:
+                raise answer
     return True
 
 
-def _apply(session: Session, opt: Opt) -> None:
-    """Apply, and let a refusal through even when the session collects refusals."""
-    session.kernel = session.kernel.apply_opt(opt)
+def _late_opts(session: Session) -> Iterator[Opt]:
+    """Upcast M, then N, by the largest of 5, 4, 3, 2 that divides; local N by 4 or 2.
 
-
-def _late_opts(session: Session) -> Iterable[Opt]:
-    """Upcast M, then N, by the largest of 5, 4, 3, 2 that divides; local N by 4 or 2."""
+    Each is chosen on the kernel that the one before it left.
+    """
     for dim in (1, 0):
         place, divisors = _place(session, dim), (5, 4, 3, 2)
         amount = _divisor(session, place, divisors)

@@ -5,30 +5,47 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from kernelref.errors import KernelOptError
 from kernelref.opt.opt import Opt
 from kernelref.opt.rules.record import SwitchRule, TensorRule
-from kernelref.opt.rules.step import Step
+from kernelref.opt.rules.request import Request
 from kernelref.opt.rules.tensor import shape_for_tensor_core
-from kernelref.opt.rules.transform import accept, take
+from kernelref.opt.rules.transform import Refusal, Taken, first_fault, refusal, take
 
 if TYPE_CHECKING:
     from kernelref.opt.kernel import Kernel
 
 
-def apply_opt(kernel: Kernel, opt: Opt) -> tuple[Kernel, tuple[Step, ...]]:
-    """The kernel after `opt`, and the steps that led there.
+def attempt(kernel: Kernel, opt: Opt) -> Taken | Refusal:
+    """The kernel after `opt` and the steps that led there, or the error that says why not.
 
-    Raises: KernelOptError when a check of the kernel's rule set does not hold; OptBroke where the
-    release that it copies falls over instead.
+    KernelOptError when a check of the kernel's rule set does not hold; OptBroke where the release
+    that it copies falls over instead.
+    Raises: Unsupported where a release goes on in a state that typed axes cannot hold.
     """
-    request = accept(kernel, opt)
-    steps: tuple[Step, ...] = ()
+    if opt.op not in kernel.rules.checks:
+        return KernelOptError(check="op-exists", opt=opt, found=opt.op.value, needed=kernel.rules)
+    request = Request.of(kernel, opt)
+    check = first_fault(request)
+    if check is not None:
+        return refusal(check, request)
     match request.rule.family:
         case SwitchRule():
-            after = replace(kernel, use_locals=False)
+            taken: Taken | Refusal = (replace(kernel, use_locals=False), ())
         case TensorRule():
-            after, steps = shape_for_tensor_core(kernel, opt)
+            taken = shape_for_tensor_core(kernel, opt)
         case _:
             after, step = take(kernel, request)
-            steps = (step,)
+            taken = (after, (step,))
+    if not isinstance(taken, tuple):
+        return taken
+    after, steps = taken
     return replace(after, applied_opts=(*kernel.applied_opts, opt)), steps
+
+
+def apply_opt(kernel: Kernel, opt: Opt) -> Taken:
+    """As `attempt`. Raises: the error that `attempt` gives."""
+    taken = attempt(kernel, opt)
+    if not isinstance(taken, tuple):
+        raise taken
+    return taken

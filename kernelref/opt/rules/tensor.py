@@ -20,7 +20,7 @@ from kernelref.opt.extents import is_multiple
 from kernelref.opt.opt import Opt, OptOps
 from kernelref.opt.rules.request import Request
 from kernelref.opt.rules.step import Step
-from kernelref.opt.rules.transform import accept, first_fault, take
+from kernelref.opt.rules.transform import Refusal, Taken, first_fault, refusal, take
 from kernelref.opt.tensor_core import TensorCore, TensorState
 
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ class Fit:
     padding: tuple[tuple[int, int], ...]
 
 
-def shape_for_tensor_core(kernel: Kernel, opt: Opt) -> tuple[Kernel, tuple[Step, ...]]:
-    """The kernel in the shape of the first tensor core that fits, and its steps.
+def shape_for_tensor_core(kernel: Kernel, opt: Opt) -> Taken | Refusal:
+    """The kernel in the shape of the first tensor core that fits, and its steps; or why not.
 
-    Raises: KernelOptError when none fits, or a part is refused; OptBroke as the release does.
+    None fits, a part is refused, or the release falls over.
     """
     assert opt.axis is not None
     assert opt.amt is not None
@@ -51,19 +51,24 @@ def shape_for_tensor_core(kernel: Kernel, opt: Opt) -> tuple[Kernel, tuple[Step,
     steps: tuple[Step, ...] = ()
     for core in _usable_cores(kernel):
         fit, operands = _fit_all(kernel, core, Opt(opt.op, axis, opt.amt))
+        if isinstance(fit, OptBroke):
+            return fit
         if fit is None:
             continue
         ready = replace(kernel, tensor=TensorState(core, fit.axes[:2], operands))
         padded, padding, refused = _pad(ready, fit)
         if refused is None:
-            shaped, rest = _shape(padded, core, fit)
-            assert shaped.tensor is not None
-            marked = replace(shaped.tensor, marked=kernel.limits.tc == 1)
-            return replace(shaped, tensor=marked), (*steps, *padding, *rest)
+            shaped = _shape(padded, core, fit)
+            if not isinstance(shaped, tuple):
+                return shaped
+            done, rest = shaped
+            assert done.tensor is not None
+            marked = replace(done.tensor, marked=kernel.limits.tc == 1)
+            return replace(done, tensor=marked), (*steps, *padding, *rest)
         if kernel.rules.is_release:
             # *differs:* a release goes on with what it padded, and with the axis it padded last.
             kernel, steps, axis = replace(padded, tensor=None), (*steps, *padding), refused
-    raise KernelOptError(
+    return KernelOptError(
         check="tensor-core-fits", opt=opt, found="none", needed="a tensor core that fits"
     )
 
@@ -78,20 +83,22 @@ def _usable_cores(kernel: Kernel) -> tuple[TensorCore, ...]:
 
 def _fit_all(
     kernel: Kernel, core: TensorCore, opt: Opt
-) -> tuple[Fit | None, tuple[tuple[int, int], ...]]:
+) -> tuple[Fit | OptBroke | None, tuple[tuple[int, int], ...]]:
     """How all reductions fit `core`: they must fit it alike."""
     found = [_fit(kernel, core, reduce, opt) for reduce in kernel.reduces]
     fits = [fit for fit, _ in found]
+    for fit in fits:
+        if isinstance(fit, OptBroke):
+            return fit, ()
     if any(fit != fits[0] for fit in fits):
-        if kernel.rules.is_release:
-            raise OptBroke("reduces-fit-alike", opt=opt, found=fits, needed="equal fits")
-        return None, ()
+        fell = OptBroke("reduces-fit-alike", opt=opt, found=fits, needed="equal fits")
+        return fell if kernel.rules.is_release else None, ()
     return fits[0], tuple(operands for _, operands in found)
 
 
 def _fit(
     kernel: Kernel, core: TensorCore, reduce: Reduce, opt: Opt
-) -> tuple[Fit | None, tuple[int, int]]:
+) -> tuple[Fit | OptBroke | None, tuple[int, int]]:
     """How one reduction fits `core`, with the buffers of its operands."""
     assert opt.axis is not None
     assert opt.amt is not None
@@ -113,9 +120,10 @@ def _fit(
     if not opt.axis < len(choices):
         return none
     if -(opt.axis + 1) >= len(choices):
-        raise OptBroke(
+        fell = OptBroke(
             "axis-names-a-choice", opt=opt, found=opt.axis, needed=len(choices), error="IndexError"
         )
+        return fell, (-1, -1)
     axes = choices[-(opt.axis + 1)]
     padding = tuple(
         (axis, tile)
@@ -173,20 +181,22 @@ def _pad(kernel: Kernel, fit: Fit) -> tuple[Kernel, tuple[Step, ...], int | None
     return kernel, steps, None
 
 
-def _shape(kernel: Kernel, core: TensorCore, fit: Fit) -> tuple[Kernel, tuple[Step, ...]]:
+def _shape(kernel: Kernel, core: TensorCore, fit: Fit) -> Taken | Refusal:
     """Unroll K by the tile, upcast N and M beyond the threads, then the threads themselves."""
-    unroll = Opt(OptOps.UNROLL, fit.axes[2] - kernel.first_reduce, core.dims[2])
-    kernel, step = take(kernel, accept(kernel, unroll))
-    steps: tuple[Step, ...] = (step,)
+    parts: list[tuple[OptOps, int, int]] = [(OptOps.UNROLL, 2, core.dims[2])]
     for dim in range(2):
-        beyond = core.dims[dim] // core.threads_along(dim)
-        if beyond > 1:
-            upcast = Opt(OptOps.UPCAST, _place(kernel, dim), beyond)
-            kernel, step = take(kernel, accept(kernel, upcast))
-            steps = (*steps, step)
-    for dim, amount in core.threads:
-        local = Opt(OptOps.LOCAL, _place(kernel, dim), amount)
-        kernel, step = take(kernel, accept(kernel, local), AxisType.WARP)
+        parts.append((OptOps.UPCAST, dim, core.dims[dim] // core.threads_along(dim)))
+    parts.extend((OptOps.LOCAL, dim, amount) for dim, amount in core.threads)
+    steps: tuple[Step, ...] = ()
+    for op, dim, amount in parts:
+        if amount == 1:
+            continue
+        place = fit.axes[2] - kernel.first_reduce if dim == 2 else _place(kernel, dim)
+        request = Request.of(kernel, Opt(op, place, amount))
+        fault = first_fault(request)
+        if fault is not None:
+            return refusal(fault, request)
+        kernel, step = take(kernel, request, AxisType.WARP if op is OptOps.LOCAL else None)
         steps = (*steps, step)
     return kernel, steps
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from kernelref.errors import KernelOptError
 from kernelref.opt.axis import Axis, AxisType
 from kernelref.opt.broke import OptBroke
-from kernelref.opt.opt import Opt, OptOps
+from kernelref.opt.opt import OptOps
 from kernelref.opt.rules.check import Check
 from kernelref.opt.rules.counters import Counters, count, typed, without_ones
 from kernelref.opt.rules.movement import Layout, drop_ones, kept_positions, move
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from kernelref.opt.kernel import Kernel
 
 
+Refusal = KernelOptError | OptBroke
+Taken = tuple["Kernel", tuple[Step, ...]]
+
+
 def first_fault(request: Request) -> Check | None:
     """The first check of the rule set that does not hold, of those that need no building."""
     for check in request.kernel.rules.checks[request.opt.op]:
@@ -32,18 +36,7 @@ def first_fault(request: Request) -> Check | None:
     return None
 
 
-def accept(kernel: Kernel, opt: Opt) -> Request:
-    """The request, when all checks hold. Raises: KernelOptError, OptBroke."""
-    if opt.op not in kernel.rules.checks:
-        raise KernelOptError(check="op-exists", opt=opt, found=opt.op.value, needed=kernel.rules)
-    request = Request.of(kernel, opt)
-    check = first_fault(request)
-    if check is not None:
-        raise refusal(check, request)
-    return request
-
-
-def refusal(check: Check, request: Request) -> KernelOptError | OptBroke:
+def refusal(check: Check, request: Request) -> Refusal:
     """The error that says which check did not hold."""
     opt, found, needed = request.opt, check.found(request), check.needed(request)
     if check.breaks:
