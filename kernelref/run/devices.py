@@ -10,6 +10,8 @@ from __future__ import annotations
 import importlib.util
 import multiprocessing
 import os
+import shutil
+import sys
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import TimeoutError as FutureTimeoutError
@@ -21,7 +23,7 @@ from pebble import ProcessExpired, ProcessPool
 
 from kernelref.codegen.target import Target
 from kernelref.errors import DeviceError, InvalidInput
-from kernelref.run import oclgrind
+from kernelref.run import elf_link, oclgrind
 
 DEFAULT_DEVICE = "pocl"
 INTERPRETER = "interp"
@@ -36,8 +38,9 @@ class DeviceKind:
     before the driver loads; in its values `{private}` is the worker's own folder and `{threads}`
     the threads it may use. `options` are the compiler's unless a launch asks for optimisation
     (`optimised_options` then). A simulator checks addresses itself, needs no red zones, and its
-    memory cannot be damaged by a wild write. `loop_max`: the device silently leaves loops after so
-    many iterations of a work-item, nested ones counted together (None: it does not).
+    memory cannot be damaged by a wild write. `needs_linker`: its compiler runs `ld`. `loop_max`:
+    the device silently leaves loops after so many iterations of a work-item, nested ones counted
+    together (None: it does not).
     """
 
     name: str
@@ -47,6 +50,7 @@ class DeviceKind:
     options: tuple[str, ...] = ("-cl-opt-disable",)
     optimised_options: tuple[str, ...] = ()
     is_simulator: bool = False
+    needs_linker: bool = False
     loop_max: int | None = None
     remedy: str = ""
 
@@ -108,6 +112,7 @@ def known_kinds() -> tuple[DeviceKind, ...]:
             ("POCL_CACHE_DIR", "{private}"),
             ("POCL_MAX_PTHREAD_COUNT", "{threads}"),
         ),
+        needs_linker=True,
         remedy='pip install "pyopencl[pocl]"',
     )
     rusticl = DeviceKind(
@@ -185,12 +190,30 @@ def target_of(info: DeviceInfo) -> Target:
     )
 
 
-def worker_environment(kind: DeviceKind, private: Path, threads: int) -> dict[str, str]:
-    """The environment of a worker of this kind."""
-    settings = {
-        name: value.format(private=private, threads=threads) for name, value in kind.environment
-    }
-    return {"PYOPENCL_NO_CACHE": "1", "TMPDIR": str(private), **settings}
+def prepare_worker(kind: DeviceKind, private: Path, threads: int) -> None:
+    """Set this process's environment for a device, before its driver loads.
+
+    `private` is a folder for this process alone: compiled kernels, temporary files and logs stay
+    there, so nothing stale is ever found.
+    """
+    os.environ |= {"PYOPENCL_NO_CACHE": "1", "TMPDIR": str(private)}
+    for name, value in kind.environment:
+        os.environ[name] = value.format(private=private, threads=threads)
+    if kind.needs_linker:
+        _put_linker(private)
+        os.environ["PATH"] = f"{private}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+
+
+def _put_linker(folder: Path) -> None:
+    """Put a program `ld` into `folder` that runs `run/elf_link`."""
+    program = folder / "ld"
+    program.write_text(
+        f"#!{sys.executable} -IS\n"
+        f"import sys\nsys.path.insert(0, {str(Path(elf_link.__file__).parents[2])!r})\n"
+        "from kernelref.run.elf_link import main\n"
+        f"sys.exit(main(sys.argv[1:], {shutil.which('ld')!r}))\n"
+    )
+    program.chmod(0o755)
 
 
 def _only_driver(driver: Path | None) -> tuple[tuple[str, str], ...]:
@@ -229,7 +252,7 @@ def _ask(question: Callable[..., T], *arguments: object) -> T:
 
 def _describe(kind: DeviceKind) -> DeviceInfo:
     with tempfile.TemporaryDirectory(prefix="kernelref-") as private:
-        os.environ.update(worker_environment(kind, Path(private), 1))
+        prepare_worker(kind, Path(private), 1)
         # The import loads drivers, which only a worker may do, and only in its own environment.
         from kernelref.run.opencl import describe, open_device
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelref.run import oclgrind
-from kernelref.run.devices import DeviceKind, worker_environment
+from kernelref.run.devices import DeviceKind, prepare_worker
 from kernelref.run.job import Budget, KernelLaunch, LaunchResult
 from kernelref.run.outcome import Outcome
 
@@ -75,7 +75,7 @@ def _open(setup: WorkerSetup) -> Runner:
     """Prepare this process and open its device."""
     private = setup.folder / f"worker-{os.getpid()}"
     private.mkdir()
-    os.environ.update(worker_environment(setup.kind, private, setup.threads))
+    prepare_worker(setup.kind, private, setup.threads)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if setup.budget.memory_nbytes is not None:
         limit = setup.budget.memory_nbytes
