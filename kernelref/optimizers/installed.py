@@ -59,6 +59,11 @@ class InstalledOptimizer:
             self._actions = tuple(map(read_opt, self.worker.call("actions")))
         return self._actions
 
+    def opts(self) -> frozenset[OptOps]:
+        """The opts that the release has."""
+        self.worker.ensure_started()
+        return frozenset(OptOps(name) for name in self.worker.greeting["opts"])
+
     def open(self, ast: Ast, limits: Limits) -> InstalledSession | Refused | Broke:
         """Construct a kernel. Raises: Unsupported; WorkerError when no worker can start."""
         wire = write_ast(translate(ast, self.dialect))
@@ -106,7 +111,9 @@ class InstalledSession:
         return None
 
     def apply(self, opt: Opt) -> Answer:
-        """One opt."""
+        """One opt; one that the release does not have is refused here."""
+        if opt.op not in self._optimizer.opts():
+            return Refused("no such opt", check="op-exists")
         return self._request("apply", {"opt": write_opt(opt)})
 
     def optimize(self, how: Heuristics) -> Answer:

@@ -129,21 +129,13 @@ class Session(Protocol):
         """The optimizer's own choice of opts. A Refused or Broke answer carries the state left."""
         ...
 
-    def render(self) -> Rendered | Broke:
-        """The text of the kernel as it stands."""
-        ...
-
-    def kept_actions(self) -> tuple[int, ...] | Broke:
-        """Which of `Optimizer.actions` its search would keep here, by position."""
-        ...
-
     def close(self) -> None:
         """Forget the kernel."""
         ...
 
 
 class Optimizer(Protocol):
-    """What is under test."""
+    """What is under test, or the reference."""
 
     @property
     def name(self) -> str:
@@ -153,10 +145,6 @@ class Optimizer(Protocol):
     @property
     def rules(self) -> str:
         """The rule set that describes it."""
-        ...
-
-    def actions(self) -> tuple[Opt, ...]:
-        """Its search actions, in its order."""
         ...
 
     def open(self, ast: Ast, limits: Limits) -> Session | Refused | Broke:

@@ -1,15 +1,27 @@
-"""Optimizers by name: `tinygrad==0.9.1`, `tinygrad@PATH` (`reference` comes with the opt layer)."""
+"""Optimizers by name: reference, reference:MODULE:FUNCTION, tinygrad==VERSION, tinygrad@PATH."""
 
 from __future__ import annotations
 
 from kernelref.errors import InvalidInput
+from kernelref.opt.rules.ruleset import RuleSet
+from kernelref.opt.rules.sets import SOUND
 from kernelref.optimizers.installed import InstalledOptimizer
 from kernelref.optimizers.interface import Optimizer
+from kernelref.optimizers.reference import ReferenceOptimizer, load_heuristic
 from kernelref.optimizers.releases import checkout, release
 
 
-def open_optimizer(name: str, *, timeout: float = 60.0) -> Optimizer:
-    """The optimizer of that name. Raises: InvalidInput, ReleaseMissingError."""
+def open_optimizer(name: str, *, rules: RuleSet = SOUND, timeout: float = 60.0) -> Optimizer:
+    """The optimizer of that name; `rules` are the reference's, a release has its own.
+
+    Units: `timeout` seconds for one answer of a worker.
+    Raises: InvalidInput, ReleaseMissingError.
+    """
+    if name == "reference":
+        return ReferenceOptimizer(rules)
+    if name.startswith("reference:"):
+        heuristic = load_heuristic(name.removeprefix("reference:"))
+        return ReferenceOptimizer(rules, heuristic, name=name)
     if name.startswith("tinygrad=="):
         return InstalledOptimizer(release(name.removeprefix("tinygrad==")), timeout=timeout)
     if name.startswith("tinygrad@"):

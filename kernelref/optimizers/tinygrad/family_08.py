@@ -25,6 +25,7 @@ class Family:
 
     name = "0.8"
     search: Any = importlib.import_module("tinygrad.features.search")
+    kernel_module: Any = kernel_module
 
     def __init__(self) -> None:
         self.tables = kernel_module.tensor_cores

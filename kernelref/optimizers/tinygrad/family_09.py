@@ -22,6 +22,7 @@ class Family:
 
     name = "0.9"
     search: Any = importlib.import_module("tinygrad.engine.search")
+    kernel_module: Any = kernel_module
 
     def __init__(self) -> None:
         self.tc_of_environment = not hasattr(cstyle.OpenCLRenderer(), "tc")

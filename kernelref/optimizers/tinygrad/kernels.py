@@ -35,7 +35,8 @@ class Kernels:
 
     def hello(self) -> dict[str, Any]:
         """Who answers."""
-        return {"family": self.family.name, "ops": op_names()}
+        opts = sorted(self.family.kernel_module.OptOps.__members__)
+        return {"family": self.family.name, "ops": op_names(), "opts": opts}
 
     def open(self, ast: dict[str, Any], limits: dict[str, Any]) -> dict[str, Any]:
         """Construct a kernel from an AST under limits: its number and its state."""

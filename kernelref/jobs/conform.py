@@ -1,0 +1,232 @@
+"""`conform`: does the reference, under a release's rule set, do what the release does?
+
+Over kernels: construction, and the opts and state that the hand-coded optimizations and the engine
+come to. Over opt sequences: after every opt the same answer, for the same reason, and the same
+state. Both sides are asked through one interface; `conform_draw` says what is asked,
+`conform_compare` what is compared, `conform_deviations` which differences are known.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from kernelref.cases.sources import KernelSource, Unreadable, list_kernels, read_kernels, sample
+from kernelref.errors import Unsupported
+from kernelref.jobs.choices import limits_of, rules_of
+from kernelref.jobs.conform_compare import compare, compare_states
+from kernelref.jobs.conform_deviations import Step, deviation_of
+from kernelref.jobs.conform_draw import Drawer
+from kernelref.jobs.conform_pools import Named, Pools
+from kernelref.jobs.conform_report import ConformReport, Finding
+from kernelref.jobs.progress import Progress, silent
+from kernelref.opt.limits import Limits
+from kernelref.opt.opt import Opt
+from kernelref.optimizers.installed import InstalledOptimizer
+from kernelref.optimizers.interface import (
+    Accepted,
+    Answer,
+    Broke,
+    Heuristics,
+    Refused,
+    Session,
+    State,
+)
+from kernelref.optimizers.names import open_optimizer
+from kernelref.optimizers.reference import ReferenceOptimizer
+
+
+def conform(
+    optimizer: str,
+    kernels: Sequence[str],
+    *,
+    count: int | None = None,
+    seed: int = 0,
+    sequences: int = 0,
+    length: int = 8,
+    limits: Sequence[str] = ("opencl",),
+    progress: Progress = silent,
+) -> dict[str, Any]:
+    """Compare the reference with `optimizer`; the object that `conform --json` prints.
+
+    `count` kernels are sampled by `seed`; `sequences` in all are spread over them and the limits.
+    Raises: InvalidInput, ReleaseMissingError, WorkerError when no worker can start.
+    """
+    release = open_optimizer(optimizer)
+    if not isinstance(release, InstalledOptimizer):
+        raise Unsupported("conform", f"{optimizer} is not a release; the reference is compared to")
+    try:
+        job = Conform(release, {name: limits_of(name) for name in limits}, seed, progress)
+        job.run(kernels, count, sequences, length)
+        return job.report.as_json()
+    finally:
+        release.close()
+
+
+class Conform:
+    """One comparison under way."""
+
+    def __init__(
+        self,
+        release: InstalledOptimizer,
+        limits: dict[str, Limits],
+        seed: int,
+        progress: Progress = silent,
+    ) -> None:
+        self.release = release
+        self.reference = ReferenceOptimizer(rules_of(release.rules))
+        self.limits = limits
+        self.seed = seed
+        self.progress = progress
+        self.report = ConformReport(release.name, release.rules, tuple(limits), seed)
+
+    def run(
+        self, specs: Sequence[str], count: int | None, sequences: int, length: int
+    ) -> ConformReport:
+        """Heuristics on every kernel, then the walks."""
+        started = time.monotonic()
+        places = sample(list_kernels(specs), count, self.seed)
+        kept: list[Named] = []
+        for number, source in enumerate(read_kernels(places)):
+            self.progress(number, len(places), "heuristics")
+            named = self._readable(source)
+            if named is not None and self._heuristics(named):
+                kept.append(named)
+        if sequences and kept:
+            self._walks(kept, sequences, length)
+        self.report.seconds = time.monotonic() - started
+        return self.report
+
+    def _readable(self, source: KernelSource | Unreadable) -> Named | None:
+        self.report.read += 1
+        if isinstance(source, Unreadable):
+            self.report.unsupported["unreadable"] += 1
+            return None
+        return Named(str(source.place), source.ast)
+
+    # Heuristics.
+
+    def _heuristics(self, kernel: Named) -> bool:
+        """Compare construction and heuristics under all limits; whether the kernel opens."""
+        equal = {Heuristics.HAND_CODED: True, Heuristics.ENGINE: True}
+        opens = False
+        for name in self.limits:
+            for how in equal:
+                pair = self._open(kernel, name)
+                if isinstance(pair, Unsupported):
+                    self.report.unsupported[pair.reason] += 1
+                    return False
+                if pair is None:
+                    break
+                opens = True
+                equal[how] &= self._optimized(kernel, name, how, *pair)
+        self.report.kernels += 1
+        self.report.unopened += not opens
+        self.report.hand_coded_equal += equal[Heuristics.HAND_CODED]
+        self.report.engine_equal += equal[Heuristics.ENGINE]
+        return opens
+
+    def _open(self, kernel: Named, limits: str) -> tuple[Session, Session] | Unsupported | None:
+        """Both sessions, equal at the start; None when both (or wrongly one) do not construct."""
+        try:
+            ours = self.reference.open(kernel.ast, self.limits[limits])
+            theirs = self.release.open(kernel.ast, self.limits[limits])
+        except Unsupported as error:
+            return error
+        if isinstance(ours, Refused | Broke) or isinstance(theirs, Refused | Broke):
+            mine = ours if isinstance(ours, Refused | Broke) else Accepted(ours.state)
+            other = theirs if isinstance(theirs, Refused | Broke) else Accepted(theirs.state)
+            difference = compare(mine, other)
+            if difference is not None:
+                self.report.found(Finding(kernel.name, limits, "construction", (), difference))
+            return None
+        difference = compare_states(ours.state, theirs.state)
+        if difference is not None:
+            self.report.found(Finding(kernel.name, limits, "construction", (), difference))
+            theirs.close()
+            return None
+        return ours, theirs
+
+    def _optimized(
+        self, kernel: Named, limits: str, how: Heuristics, ours: Session, theirs: Session
+    ) -> bool:
+        before = theirs.state
+        mine, other = _answered(ours, how), theirs.optimize(how)
+        difference = compare(mine, other)
+        theirs.close()
+        if difference is None:
+            return True
+        step = Step(self.release.rules, before, None, mine, other, difference)
+        self._explain(step, Finding(kernel.name, limits, how.value, _opts(other), difference))
+        return False
+
+    def _explain(self, step: Step, finding: Finding) -> None:
+        deviation = deviation_of(step)
+        if deviation is None:
+            self.report.found(finding)
+        else:
+            self.report.deviations[deviation.name] += 1
+
+    # Walks.
+
+    def _walks(self, kernels: Sequence[Named], sequences: int, length: int) -> None:
+        ops = tuple(self.reference.rule_set.checks)
+        drawer = Drawer(self.seed, self.release.actions(), ops)
+        pools = Pools.of(kernels, self.limits, self.reference)
+        for number in range(sequences):
+            self.progress(number, sequences, "sequences")
+            kernel, limits = pools.choose(drawer.rng, number)
+            pair = self._open(kernel, limits)
+            if pair is None or isinstance(pair, Unsupported):
+                continue
+            self.report.sequences += 1
+            self._walk(kernel, limits, drawer, pair, length)
+            pair[1].close()
+
+    def _walk(
+        self, kernel: Named, limits: str, drawer: Drawer, pair: tuple[Session, Session], length: int
+    ) -> None:
+        ours, theirs = pair
+        is_image = kernel.ast[0].dtype.is_image
+        has_cores = bool(self.limits[limits].tensor_cores)
+        state = theirs.state
+        for number in range(length):
+            opt = drawer.draw(state, is_start=number == 0 and has_cores, is_image=is_image)
+            mine, other = _applied(ours, opt), theirs.apply(opt)
+            self.report.steps += 1
+            difference = compare(mine, other)
+            if difference is not None:
+                finding = Finding(
+                    kernel.name, limits, "opt", (*state.applied_opts, opt), difference
+                )
+                self._explain(
+                    Step(self.release.rules, state, opt, mine, other, difference), finding
+                )
+                if isinstance(mine, Accepted) or isinstance(other, Accepted):
+                    return
+                continue
+            self.report.step(opt, mine, other)
+            if isinstance(other, Accepted):
+                drawer.accepted[opt.op] += 1
+                state = other.state
+
+
+def _applied(session: Session, opt: Opt) -> Answer:
+    """The reference's answer; Unsupported is one: typed axes cannot hold what would follow."""
+    try:
+        return session.apply(opt)
+    except Unsupported as error:
+        return Broke("Unsupported", str(error), check=error.reason)
+
+
+def _answered(session: Session, how: Heuristics) -> Answer:
+    try:
+        return session.optimize(how)
+    except Unsupported as error:
+        return Broke("Unsupported", str(error), check=error.reason)
+
+
+def _opts(answer: Answer) -> tuple[Opt, ...]:
+    state: State | None = answer.state
+    return () if state is None else state.applied_opts

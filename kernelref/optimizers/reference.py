@@ -1,0 +1,179 @@
+"""The reference as an Optimizer: kernelref's own opt layer, under any rule set, in process.
+
+A refusal and a breakage carry the name of the check and, for a release's rule set, how the release
+says the same thing, so that reasons can be compared.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable
+from typing import TypeAlias, TypeVar
+
+from kernelref.errors import InvalidInput, KernelOptError, Unsupported
+from kernelref.ir.ast import Ast
+from kernelref.ir.shapetracker import ShapeTracker
+from kernelref.opt import heuristics
+from kernelref.opt.broke import OptBroke
+from kernelref.opt.kernel import Kernel
+from kernelref.opt.limits import Limits
+from kernelref.opt.opt import Opt
+from kernelref.opt.rules.ruleset import RuleSet
+from kernelref.optimizers.interface import (
+    Accepted,
+    Answer,
+    Broke,
+    BufferState,
+    Heuristics,
+    Refused,
+    State,
+)
+
+T = TypeVar("T")
+Heuristic: TypeAlias = Callable[[Kernel], Iterable[Opt] | Kernel]
+"""A user's heuristic: the opts for a kernel, or the kernel with its opts applied."""
+
+HEURISTICS = {
+    Heuristics.REQUIRED: heuristics.required,
+    Heuristics.HAND_CODED: heuristics.hand_coded,
+    Heuristics.ENGINE: heuristics.engine,
+}
+
+_UPSTREAM = {"tensor-core-fits": "no tensor core available"}
+
+
+class ReferenceOptimizer:
+    """The opt layer under `rules`; `heuristic` replaces the hand-coded optimizations."""
+
+    def __init__(
+        self, rules: RuleSet, heuristic: Heuristic | None = None, *, name: str = "reference"
+    ) -> None:
+        self.rule_set = rules
+        self.heuristic = heuristic
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """As on the command line."""
+        return self._name
+
+    @property
+    def rules(self) -> str:
+        """The rule set it follows."""
+        return self.rule_set.name
+
+    def open(self, ast: Ast, limits: Limits) -> ReferenceSession | Refused | Broke:
+        """Construct a kernel. Raises: Unsupported for what typed axes cannot hold."""
+        try:
+            return ReferenceSession(Kernel.open(ast, limits, self.rule_set), self)
+        except OptBroke as error:
+            return _broke(error)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class ReferenceSession:
+    """One kernel; each accepted request replaces it."""
+
+    def __init__(self, kernel: Kernel, optimizer: ReferenceOptimizer) -> None:
+        self.kernel = kernel
+        self._optimizer = optimizer
+
+    @property
+    def state(self) -> State:
+        """Where it stands."""
+        return state_of(self.kernel)
+
+    def apply(self, opt: Opt) -> Answer:
+        """One opt. Raises: Unsupported where a release's counts fit no types of axes."""
+        return self._attempt(lambda: self.kernel.apply_opt(opt))
+
+    def optimize(self, how: Heuristics) -> Answer:
+        """The heuristics, the user's instead of the hand-coded ones if there is one."""
+        run = self._optimizer.heuristic
+        if run is not None and how is not Heuristics.REQUIRED:
+            return self._attempt(lambda: chosen_by(run, self.kernel))
+        return self._attempt(lambda: HEURISTICS[how](self.kernel).kernel)
+
+    def _attempt(self, make: Callable[[], Kernel]) -> Answer:
+        try:
+            self.kernel = make()
+        except KernelOptError as error:
+            return _refused(error, self.kernel.rules)
+        except OptBroke as error:
+            return _broke(error)
+        return Accepted(self.state)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def state_of(kernel: Kernel) -> State:
+    """A kernel as every optimizer can tell it."""
+    threads = len(kernel.tensor.core.threads) if kernel.has_tensor_core and kernel.tensor else 0
+    return State(
+        kernel.full_shape, kernel.output_shape, kernel.colors, threads, kernel.applied_opts,
+        tuple(map(_buffer_of, kernel.sts)),
+    )  # fmt: skip
+
+
+def _buffer_of(st: ShapeTracker) -> BufferState:
+    """None where the release whose view algebra this is raises on being asked."""
+    return BufferState(st, _known(st.real_strides), _known(lambda: masked_axes(st)))
+
+
+def _known(query: Callable[[], T]) -> T | None:
+    try:
+        return query()
+    except Unsupported:
+        return None
+
+
+def masked_axes(st: ShapeTracker) -> frozenset[int]:
+    """The axes on which validity depends; nothing needs asking where no view has a mask."""
+    if all(view.mask is None for view in st.views):
+        return frozenset()
+    return frozenset(axis for axis in range(len(st.shape)) if st.axis_is_masked(axis))
+
+
+def chosen_by(heuristic: Heuristic, kernel: Kernel) -> Kernel:
+    """The kernel that a user's heuristic makes, or after the opts that it lists."""
+    made = heuristic(kernel)
+    if isinstance(made, Kernel):
+        return made
+    for opt in made:
+        kernel = kernel.apply_opt(opt)
+    return kernel
+
+
+def _refused(error: KernelOptError, rules: RuleSet) -> Refused:
+    return Refused(upstream_words(error, rules), check=error.check)
+
+
+def upstream_words(error: KernelOptError, rules: RuleSet) -> str:
+    """How the release whose rules these are says it; our own sentence where it says nothing."""
+    if error.check in _UPSTREAM:
+        return _UPSTREAM[error.check]
+    checks = rules.checks.get(error.opt.op, ()) if isinstance(error.opt, Opt) else ()
+    for check in checks:
+        if check.name == error.check and check.upstream and not check.breaks:
+            return check.upstream
+    return str(error)
+
+
+def _broke(error: OptBroke) -> Broke:
+    return Broke(error.error, str(error), check=error.check)
+
+
+def load_heuristic(spec: str) -> Heuristic:
+    """The function that MODULE:FUNCTION names. Raises: InvalidInput."""
+    module_name, _, function_name = spec.partition(":")
+    try:
+        found = getattr(importlib.import_module(module_name), function_name, None)
+    except ImportError as error:
+        raise InvalidInput(f"cannot import {module_name}: {error}") from error
+    if not callable(found):
+        raise InvalidInput(f"{module_name} has no function {function_name!r}")
+    heuristic: Heuristic = found
+    return heuristic
