@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator
 from kernelref.errors import KernelOptError
 from kernelref.opt.extents import is_multiple
 from kernelref.opt.heuristics.session import Session
+from kernelref.opt.heuristics.tensor_cores_0_8_0 import apply_tensor_cores_0_8_0
 from kernelref.opt.kernel import Kernel
 from kernelref.opt.opt import Opt, OptOps
+from kernelref.opt.rules.sets import TINYGRAD_0_8_0
 
 
 def apply_tensor_cores(
@@ -25,6 +27,8 @@ def apply_tensor_cores(
     Source: tinygrad 0.9.1 codegen/kernel.py, apply_tensor_cores.
     """
     before = session.kernel
+    if before.rules.name == TINYGRAD_0_8_0.name:
+        return apply_tensor_cores_0_8_0(session, use_tensor_cores, extra_opts)
     if not before.limits.tensor_cores and use_tensor_cores != 2:
         return False
     if not _follow(session, [Opt(OptOps.TC, axis, level)]):

@@ -103,13 +103,13 @@ def _fit(
     assert opt.axis is not None
     assert opt.amt is not None
     none = None, (-1, -1)
-    factors = _factors(reduce, core)
-    if factors is None:
+    multiplied = factors(reduce, core)
+    if multiplied is None:
         return none
-    first, second = (_operand(kernel, factor, core.dtype_in, opt.amt) for factor in factors)
+    first, second = (_operand(kernel, factor, core.dtype_in, opt.amt) for factor in multiplied)
     if first is None or second is None:
         return none
-    columns, rows = _steady_axes(kernel, first), _steady_axes(kernel, second)
+    columns, rows = steady_axes(kernel, first), steady_axes(kernel, second)
     reduced = range(kernel.first_reduce, len(kernel.axes))
     if not (columns and rows and (len(reduced) == 1 or opt.amt >= ANY_OPERAND)):
         return none
@@ -135,7 +135,7 @@ def _fit(
     return Fit(axes, padding), (first, second)
 
 
-def _factors(reduce: Reduce, core: TensorCore) -> tuple[Value, Value] | None:
+def factors(reduce: Reduce, core: TensorCore) -> tuple[Value, Value] | None:
     """What is multiplied below `reduce`, under a CAST where the core's dtypes differ."""
     value = reduce.value
     if core.dtype_in != core.dtype_out:
@@ -163,7 +163,7 @@ def _operand(kernel: Kernel, value: Value, wanted: DType, level: int) -> int | N
     return kernel.buffer_of(source)
 
 
-def _steady_axes(kernel: Kernel, buffer: int) -> list[int]:
+def steady_axes(kernel: Kernel, buffer: int) -> list[int]:
     """The axes before the reduced ones along which a buffer does not move."""
     strides = kernel.sts[buffer].real_strides()[: kernel.first_reduce]
     return [axis for axis, stride in enumerate(strides) if stride == 0]
