@@ -181,7 +181,7 @@ def _mod(left: Sint, right: Sint) -> Sint:
 
 
 def _without_inner_mods(left: Sint, divisor: int) -> Polynomial:
-    """Law: (x % (c*m) + y) % c = (x + y) % c."""
+    """Law: (x % (c*m) + y) % c = (x + y) % c, as often as it applies."""
     total: Sint = 0
     for monomial, coefficient in polynomial(left):
         match monomial:
@@ -189,7 +189,8 @@ def _without_inner_mods(left: Sint, divisor: int) -> Polynomial:
                 total = add(total, mul(sint_of(x), coefficient))
             case _:
                 total = add(total, polynomial_sum([(monomial, coefficient)]))
-    return polynomial(total)
+    terms = polynomial(total)
+    return terms if terms == polynomial(left) else _without_inner_mods(total, divisor)
 
 
 def _mod_rest(rest: Sint, divisor: int) -> Sint:

@@ -24,7 +24,7 @@ from kernelref.ir.tinygrad_linear import (
     Remainder,
     atom_bounds,
     bounds,
-    is_possible_le,
+    is_possible_ge,
     is_possible_lt,
     lt_bounds,
     minus,
@@ -75,7 +75,7 @@ def _floordiv_plain(value: Number, by: int, *, old: bool) -> Number:
     if by == 1:
         return value
     low, _ = bounds(value, old=old)
-    if not is_possible_le(0, low, old=old):
+    if not is_possible_ge(low, 0, old=old):
         shift = floordiv(low, by, old=old)
         shifted = plus(value, times(shift, -by))
         return plus(_floordiv(shifted, by, old=old, factoring=False), shift)
@@ -150,7 +150,7 @@ def _is_below(value: Number, by: Linear, *, old: bool) -> bool:
     """Whether upstream takes value for one of 0 .. by - 1."""
     room, _ = bounds(minus(by, value), old=old)
     low, _ = bounds(value, old=old)
-    return is_possible_lt(0, room, old=old) and is_possible_le(0, low, old=old)
+    return is_possible_lt(0, room, old=old) and is_possible_ge(low, 0, old=old)
 
 
 def mod(value: Number, by: Number, *, old: bool = False) -> Number:
@@ -266,13 +266,13 @@ def _without_small_terms(left: Linear, right: int, *, old: bool) -> tuple[Number
         c = part.terms[0][1]
         if isinstance(c, Linear):
             raise release_raises("a symbolic multiple in a comparison")
-        if c != 1 and c > 0 and is_possible_le(right, bounds(part, old=old)[1], old=old):
+        if c != 1 and c > 0 and is_possible_ge(bounds(part, old=old)[1], right, old=old):
             large.append(part)
             common = gcd(common, c)
         else:
             others.append(part)
     low, high = bounds(plus(*others), old=old)
-    fits = is_possible_le(0, low, old=old) and is_possible_lt(high, common, old=old)
+    fits = is_possible_ge(low, 0, old=old) and is_possible_lt(high, common, old=old)
     if large and fits:
         return plus(*(floordiv(part, common, old=old) for part in large)), right // common
     return plus(*parts), right
