@@ -10,8 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from kernelref.ir.index import Binary, Expr, IndexOp, Int, Sint, Var
 from kernelref.ir.semantics import Array
 
@@ -31,8 +29,6 @@ class Index:
         """A known value with its tightest interval."""
         if isinstance(value, int):
             return Index(value, value, value)
-        if not value.size:
-            return Index(value, 0, 0)
         return Index(value, int(value.min()), int(value.max()))
 
 
@@ -40,22 +36,18 @@ class Index:
 class Indices:
     """The index variables of one block, and what was computed from them already.
 
-    `narrow` is told of an expression whose value does not fit int, with the value.
+    `check_int` gets each expression that may not fit int, with its value.
     """
 
     wide: frozenset[Expr]
-    narrow: Callable[[Expr, Index], None]
+    check_int: Callable[[Expr, Any], None]
     outer: Indices | None = None
     variables: dict[str, Index] = field(default_factory=dict)
     known: dict[tuple[Expr, bool], Index] = field(default_factory=dict)
 
     def inner(self) -> Indices:
         """The scope of a block inside this one."""
-        return Indices(self.wide, self.narrow, self, dict(self.variables))
-
-    def define(self, variable: Var, index: Index) -> None:
-        """Give a variable its value."""
-        self.variables[variable.name] = index
+        return Indices(self.wide, self.check_int, self, dict(self.variables))
 
     def __call__(self, expr: Sint) -> Index:
         """The value of an expression."""
@@ -81,9 +73,8 @@ class Indices:
             case _:
                 raise AssertionError(f"not an index expression: {expr!r}")
         if not is_wide and (result.low < INT_LOW or result.high > INT_HIGH):
+            self.check_int(expr, result.value)
             result = Index.of(result.value)
-            if result.low < INT_LOW or result.high > INT_HIGH:
-                self.narrow(expr, result)
         self.known[expr, is_wide] = result
         return result
 
@@ -114,8 +105,3 @@ def compute(op: IndexOp, a: Index, b: Index) -> Index:
             quotient = abs(x) // abs(y) * sign
             return Index.of(quotient if op is IndexOp.CDIV else x - quotient * y)
     raise AssertionError(f"no index operation: {op}")
-
-
-def is_all(condition: Array | bool) -> bool:
-    """Whether a condition holds everywhere."""
-    return condition is True or bool(np.all(condition))

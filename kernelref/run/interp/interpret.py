@@ -17,6 +17,7 @@ from kernelref.run.interp.batching import touched
 from kernelref.run.interp.fault import Fault, MachineStop
 from kernelref.run.interp.machine import Machine
 from kernelref.run.interp.memory import Memory
+from kernelref.run.interp.shake import Turns
 from kernelref.run.job import GroupRange
 from kernelref.run.oracle import boxes
 
@@ -25,6 +26,9 @@ ELEMENTS = 1 << 17
 
 ALL_ELEMENTS = 1 << 24
 """The most elements in all registers of a program."""
+
+SHARED_ELEMENTS = 1 << 21
+"""The most elements of shared memory that groups running together take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +49,14 @@ def interpret(
     variables: Mapping[str, int] | None = None,
     *,
     ranges: Sequence[GroupRange] | None = None,
+    shake: int | None = None,
 ) -> Interpretation:
     """Run a Program, or only the groups in `ranges`.
 
     `inputs` holds stored elements by buffer number, as before the run; a buffer without is empty of
-    values, and reading it is a fault. Raises: InvalidInput for a buffer that is too short.
+    values, and reading it is a fault. `shake`, a seed, lets the work-items of a group run one after
+    the other between barriers, in reverse and then in drawn orders.
+    Raises: InvalidInput for a buffer that is too short.
     """
     values = dict(variables or {})
     memories = _memories(program, inputs, values)
@@ -59,8 +66,10 @@ def interpret(
     size = math.prod(program.local)
     statements = sum(1 for _ in nested(program.body))
     limit = max(1 << 10, min(ELEMENTS, ALL_ELEMENTS // max(1, statements)))
-    machine = Machine(program, memories, (x, y, z), limit)
+    turns = None if shake is None else Turns(shake)
+    machine = Machine(program, memories, (x, y, z), limit, turns)
     together = limit // size // min(64, _iterations(program, values))
+    together = min(together, SHARED_ELEMENTS // max(1, sum(a.elements for a in program.shared)))
     fault = None
     with semantics.quiet():
         try:

@@ -1,6 +1,6 @@
 """The meaning of a Program: what its statements do to registers and memories, rule by rule.
 
-Read `Machine.run` first. All work-items of a box of groups step together. A register holds an array
+Read `Machine.step` first. All work-items of a box of groups step together. A register holds arrays
 with axes (group z, y, x, local z, y, x), of extent 1 where the work-items agree; a batch of loop
 iterations (`batching`) is one more axis in front.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -45,8 +46,9 @@ from kernelref.ir.index import Expr
 from kernelref.ir.semantics import Array
 from kernelref.run.interp.batching import accumulators
 from kernelref.run.interp.fault import Fault, MachineStop, WorkItem, spell
-from kernelref.run.interp.indexing import Index, Indices
+from kernelref.run.interp.indexing import INT_HIGH, INT_LOW, Index, Indices
 from kernelref.run.interp.memory import Memory
+from kernelref.run.interp.shake import Turns, segments
 from kernelref.run.outcome import Outcome
 
 Lanes = tuple[Array, ...]
@@ -68,7 +70,10 @@ class Frame:
 
 
 class Machine:
-    """A Program on a box of groups. `limit` bounds the elements of one array."""
+    """A Program on boxes of groups. `limit` bounds the elements of one array.
+
+    With `turns` the work-items of a group run one after the other, up to each barrier.
+    """
 
     def __init__(
         self,
@@ -76,302 +81,293 @@ class Machine:
         memories: Mapping[str, Memory],
         groups: tuple[int, int, int],
         limit: int,
+        turns: Turns | None = None,
     ) -> None:
         self.program = program
-        self.memories = memories
         self.groups = groups
         self.limit = limit
+        self.turns = turns
         self.group_size = math.prod(program.local)
-        self.registers: dict[str, Lanes] = {}
-        self.statement: Statement = Barrier()
+        self.memories = dict(memories)
+        self.elements = {name: memory.elements for name, memory in memories.items()}
+        self.elements.update((array.name, array.elements) for array in program.shared)
         self.batched: dict[int, dict[str, Combine] | None] = {}
-        self.items: Array = np.zeros((1,) * RANK, np.int64)
-        self.slots: Array = self.items
-        self.shared: dict[str, Memory] = {}
-        self.shared_elements = {array.name: array.elements for array in program.shared}
+        self.registers: dict[str, Lanes] = {}
 
     def run_box(self, box: Sequence[range], variables: Mapping[str, int]) -> None:
         """Run the groups of a box of (z, y, x) ranges. Raises: MachineStop at the first fault."""
         program = self.program
-        locals_ = [range(n) for n in reversed(program.local)]
+        ranges = (*box, *(range(n) for n in reversed(program.local)))
         axes = [
             np.arange(r.start, r.stop).reshape([-1 if i == axis else 1 for i in range(RANK)])
-            for axis, r in enumerate([*box, *locals_])
+            for axis, r in enumerate(ranges)
         ]
-        shape = tuple(axis.size for axis in axes)
-        indices = Indices(program.wide, self._overflow)
-        for name, axis in zip((*GROUP_IDS[::-1], *LOCAL_IDS[::-1]), axes, strict=True):
-            indices.variables[name] = Index.of(axis)
-        for name, value in variables.items():
-            indices.variables[name] = Index.of(value)
         gz, gy, gx, lz, ly, lx = axes
         group = (gz * self.groups[1] + gy) * self.groups[0] + gx
-        local = (lz * program.local[1] + ly) * program.local[0] + lx
-        self.items = group * self.group_size + local
-        count = math.prod(shape[:3])
-        self.slots = np.arange(count).reshape(*shape[:3], 1, 1, 1)
-        self.shared = {
-            array.name: Memory(array.dtype, count * array.elements, None, writes=True, reads=True)
-            for array in program.shared
-        }
+        self.local = (lz * program.local[1] + ly) * program.local[0] + lx
+        self.items = group * self.group_size + self.local
+        self.slots = np.arange(group.size).reshape(group.shape)
+        for array in program.shared:
+            self.memories[array.name] = Memory(
+                array.dtype, group.size * array.elements, None, writes=True, reads=True
+            )
+        indices = Indices(program.wide, self.check_int)
+        names = (*reversed(GROUP_IDS), *reversed(LOCAL_IDS), *variables)
+        values: tuple[Any, ...] = (*axes, *variables.values())
+        indices.variables.update((n, Index.of(v)) for n, v in zip(names, values, strict=True))
         self.registers = {}
-        self.run(program.body, Frame(indices, None, shape, {}))
+        self.run(program.body, Frame(indices, None, tuple(map(len, ranges)), {}))
 
     def run(self, body: Sequence[Statement], frame: Frame) -> None:
         """Carry out the statements of a block; what it defines ends with it."""
-        defined: list[str] = []
+        if self.turns is None or frame.pending:
+            for statement in body:
+                self.step(statement, frame)
+        else:
+            for segment in segments(body):
+                for turn in self.turns.of(segment, self.local):
+                    active = turn if frame.active is None or turn is None else turn & frame.active
+                    inside = replace(frame, active=frame.active if turn is None else active)
+                    for statement in segment:
+                        self.step(statement, inside)
         for statement in body:
-            self.statement = statement
-            match statement:
-                case Define(register, value):
-                    self.registers[register.name] = self.value(value, frame)
-                    defined.append(register.name)
-                case Assign(register, value):
-                    self.assign(register, value, frame)
-                case DefineIndex(variable, expr):
-                    frame.indices.define(variable, frame.indices(expr))
-                case StoreGlobal(name, address, guard, operand):
-                    mask = self.where(frame, frame.indices(guard))
-                    self.store(name, frame.indices(address), mask, operand, frame)
-                case StoreShared(name, address, operand):
-                    self.store(name, frame.indices(address), frame.active, operand, frame)
-                case Guarded(condition, inner):
-                    active = self.where(frame, frame.indices(condition))
-                    if active is None or active.any():
-                        indices = frame.indices.inner()
-                        self.run(inner, replace(frame, indices=indices, active=active))
-                case Loop():
-                    self.loop(statement, frame)
-                case Barrier():
-                    self.meet(frame)
-        for name in defined:
-            self.registers.pop(name, None)
+            if isinstance(statement, Define):
+                self.registers.pop(statement.register.name, None)
 
-    def where(self, frame: Frame, condition: Index) -> Array | None:
+    def step(self, statement: Statement, frame: Frame) -> None:
+        """Carry out one statement."""
+        self.statement, self.frame = statement, frame
+        index = frame.indices
+        match statement:
+            case Define(register, value):
+                self.registers[register.name] = self.merged(
+                    self.value(value), self.registers.get(register.name)
+                )
+            case Assign(register, Combine(op, _, right, dtype)) if register.name in frame.pending:
+                neutral = semantics.constant(semantics.identity(op, dtype), dtype)
+                (term,) = self.merged((self.scalar(right),), (neutral,))
+                shape = np.broadcast_shapes(term.shape, (1,) * len(frame.shape))
+                frame.pending[register.name].append(np.broadcast_to(term, (1, *shape)))
+            case Assign(register, value):
+                self.registers[register.name] = self.merged(self.value(value), self.value(register))
+            case DefineIndex(variable, expr):
+                index.variables[variable.name] = index(expr)
+            case StoreGlobal(name, address, guard, operand):
+                self.store(name, index(address), self.where(index(guard)), operand)
+            case StoreShared(name, address, operand):
+                self.store(name, index(address), frame.active, operand)
+            case Guarded(condition, inner):
+                active = self.where(index(condition))
+                if active is None or active.any():
+                    self.run(inner, replace(frame, indices=index.inner(), active=active))
+            case Loop():
+                self.loop(statement, frame)
+            case Barrier():
+                self.meet()
+
+    def merged(self, new: Lanes, old: Lanes | None) -> Lanes:
+        """The new value where the work-item is active, else the old, if there is one."""
+        active = self.frame.active
+        if active is None or old is None:
+            return new
+        return tuple(np.where(active, n, o) for n, o in zip(new, old, strict=True))
+
+    def where(self, condition: Index) -> Array | None:
         """The active work-items for which a condition holds; None for all of them."""
-        if condition.low == condition.high == 1 or (condition.low > 0):
-            return frame.active
+        active = self.frame.active
+        if condition.low > 0:
+            return active
         holds = np.asarray(condition.value != 0)
-        return holds if frame.active is None else holds & frame.active
+        return holds if active is None else holds & active
 
-    def value(self, value: ProgramValue, frame: Frame) -> Lanes:
+    def value(self, value: ProgramValue) -> Lanes:
         """What an expression gives, one array a lane."""
+        index = self.frame.indices
         match value:
             case Register(name):
                 if name not in self.registers:
                     self.stop(Outcome.UNINITIALISED, f"register {name} has no value here")
                 return self.registers[name]
-            case Lane(register, index):
-                return (self.value(register, frame)[index],)
+            case Lane(register, lane):
+                return (self.value(register)[lane],)
             case Literal(number, dtype):
                 if isinstance(number, Expr):
-                    whole = np.asarray(frame.indices(number).value)
-                    return (semantics.convert(whole, INT64, dtype.value),)
+                    return (semantics.convert(np.asarray(index(number).value), INT64, dtype),)
                 return (semantics.constant(number, dtype),)
             case Masked(guard, operand, dtype):
-                holds = frame.indices(guard).value != 0
-                inside = self.scalar(operand, frame)
-                return (np.where(holds, inside, dtype.numpy.type(0)),)
+                inside = self.scalar(operand)
+                return (np.where(index(guard).value != 0, inside, dtype.numpy.type(0)),)
             case LoadGlobal(name, address, guard, dtype, lanes):
-                mask = self.where(frame, frame.indices(guard))
-                loaded = self.load(name, frame.indices(address), mask, lanes, frame)
-                return tuple(
-                    semantics.convert(lane, self.memories[name].dtype, dtype) for lane in loaded
-                )
+                loaded = self.load(name, index(address), self.where(index(guard)), lanes)
+                stored = self.memories[name].dtype
+                return tuple(semantics.convert(lane, stored, dtype) for lane in loaded)
             case LoadShared(name, address, _, lanes):
-                return self.load(name, frame.indices(address), frame.active, lanes, frame)
+                return self.load(name, index(address), self.frame.active, lanes)
             case Pack(parts):
-                return tuple(self.scalar(part, frame) for part in parts)
+                return tuple(self.scalar(part) for part in parts)
             case Apply(op, operands, dtype):
-                values = [self.scalar(operand, frame) for operand in operands]
-                if op in semantics.DIVISIONS:
-                    undefined = semantics.undefined_where(op, values, dtype)
-                    if undefined is not None:
-                        self.check(undefined, frame.active, frame, Outcome.TRAP, "division traps")
+                values = [self.scalar(operand) for operand in operands]
+                undefined = semantics.undefined_where(op, values, dtype)
+                if undefined is not None and op in semantics.DIVISIONS:
+                    self.check(undefined, self.frame.active, Outcome.TRAP, "the division traps")
                 return (semantics.apply(op, values, dtype),)
             case Convert(operand, dtype, bitcast):
                 convert = semantics.bitcast if bitcast else semantics.convert
-                return (convert(self.scalar(operand, frame), dtype_of(operand), dtype),)
-            case Combine(reduction, left, right, dtype):
-                a, b = self.scalar(left, frame), self.scalar(right, frame)
-                return (semantics.combine(reduction, a, b, dtype),)
+                return (convert(self.scalar(operand), dtype_of(operand), dtype),)
+            case Combine(op, left, right, dtype):
+                return (semantics.combine(op, self.scalar(left), self.scalar(right), dtype),)
         raise AssertionError(f"not a value: {value!r}")
 
-    def scalar(self, operand: Operand, frame: Frame) -> Array:
+    def scalar(self, operand: Operand) -> Array:
         """A value of one lane."""
-        (lane,) = self.value(operand, frame)
+        (lane,) = self.value(operand)
         return lane
-
-    def assign(self, register: Register, value: ProgramValue, frame: Frame) -> None:
-        """A new value where the work-item is active; a term, for an accumulator of a batch."""
-        if register.name in frame.pending and isinstance(value, Combine):
-            term = self.scalar(value.right, frame)
-            if frame.active is not None:
-                neutral = semantics.identity(value.op, value.dtype)
-                term = np.where(frame.active, term, semantics.constant(neutral, value.dtype))
-            steps = np.broadcast_to(term, np.broadcast_shapes(term.shape, (1,) * len(frame.shape)))
-            frame.pending[register.name].append(steps[np.newaxis])
-            return
-        old, new = self.value(register, frame), self.value(value, frame)
-        if frame.active is not None:
-            new = tuple(
-                np.where(frame.active, lane, before) for lane, before in zip(new, old, strict=True)
-            )
-        self.registers[register.name] = new
 
     def loop(self, loop: Loop, frame: Frame) -> None:
         """All iterations in order, or batches of them at once where that is the same."""
         extent = frame.indices(loop.extent)
-        if extent.low != extent.high:
-            raise AssertionError(f"work-items differ in how often they run {spell(loop)}")
+        assert extent.low == extent.high, f"work-items differ in how often they run {spell(loop)}"
         if id(loop) not in self.batched:
             self.batched[id(loop)] = accumulators(loop)
         carried = self.batched[id(loop)]
-        if carried is None:
-            for i in range(extent.low):
-                indices = frame.indices.inner()
-                indices.define(loop.variable, Index(i, i, i))
-                self.run(loop.body, replace(frame, indices=indices))
-            return
-        step = max(1, self.limit // math.prod(frame.shape))
+        step = 1 if carried is None else max(1, self.limit // math.prod(frame.shape))
         for begin in range(0, extent.low, step):
             end = min(begin + step, extent.low)
-            shape = (end - begin, *frame.shape)
             indices = frame.indices.inner()
+            if carried is None:
+                indices.variables[loop.variable.name] = Index.of(begin)
+                self.run(loop.body, replace(frame, indices=indices))
+                continue
             counter = np.arange(begin, end).reshape(-1, *(1 for _ in frame.shape))
-            indices.define(loop.variable, Index(counter, begin, end - 1))
+            indices.variables[loop.variable.name] = Index(counter, begin, end - 1)
             pending: dict[str, list[Array]] = {name: [] for name in carried}
+            shape = (end - begin, *frame.shape)
             self.run(loop.body, Frame(indices, frame.active, shape, pending))
+            self.statement, self.frame = loop, frame
             for name, terms in pending.items():
                 if terms:
-                    self.fold(name, carried[name], terms, frame, end - begin)
+                    self.fold(name, carried[name], terms, end - begin)
 
-    def fold(
-        self, name: str, combine: Combine, terms: list[Array], frame: Frame, iterations: int
-    ) -> None:
+    def fold(self, name: str, combine: Combine, terms: list[Array], iterations: int) -> None:
         """Add the terms of a batch to an accumulator: by iteration, then by place in the body."""
         points = np.broadcast_shapes(*(term.shape[2:] for term in terms))
         rows = [np.broadcast_to(term, (len(term), iterations, *points)) for term in terms]
         steps = np.moveaxis(np.concatenate(rows), 1, 0).reshape(-1, *points)
-        if name in frame.pending:
-            frame.pending[name].append(steps)
+        if name in self.frame.pending:
+            self.frame.pending[name].append(steps)
             return
-        start = self.scalar(combine.left, frame)
+        start = self.scalar(combine.left)
         points = np.broadcast_shapes(start.shape, points)
         steps = np.broadcast_to(steps, (len(steps), *points))
         self.registers[name] = (semantics.fold(combine.op, start, steps, combine.dtype),)
 
     def place(
-        self, name: str, index: Index, mask: Array | None, lanes: int, frame: Frame
+        self, name: str, index: Index, mask: Array | None, lanes: int
     ) -> tuple[Memory, Array]:
-        """The memory, and flat places in it that are inside wherever `mask` holds."""
-        is_shared = name in self.shared
-        memory = self.shared[name] if is_shared else self.memories[name]
-        elements = self.shared_elements[name] if is_shared else memory.elements
+        """The memory, and flat places that lie in it (in the group's part of a shared one)."""
+        memory, elements = self.memories[name], self.elements[name]
         address = np.asarray(index.value)
         if index.low < 0 or index.high + lanes > elements:
             outside = (address < 0) | (address + lanes > elements)
             detail = f"outside the {elements} elements of {name}"
-            self.check(outside, mask, frame, Outcome.OUT_OF_BOUNDS, detail, address)
+            self.check(outside, mask, Outcome.OUT_OF_BOUNDS, detail, address)
             address = np.where(outside, 0, address)
         if lanes > 1:
             detail = f"not aligned to {lanes} elements"
-            self.check(address % lanes != 0, mask, frame, Outcome.OUT_OF_BOUNDS, detail, address)
+            self.check(address % lanes != 0, mask, Outcome.OUT_OF_BOUNDS, detail, address)
+        is_shared = memory.elements != elements
         return memory, address + self.slots * elements if is_shared else address
 
-    def load(self, name: str, index: Index, mask: Array | None, lanes: int, frame: Frame) -> Lanes:
+    def load(self, name: str, index: Index, mask: Array | None, lanes: int) -> Lanes:
         """Elements of a memory where `mask` holds, else 0."""
-        memory, places = self.place(name, index, mask, lanes, frame)
-        if memory.data.size == 0:
-            return (np.zeros((), memory.dtype.numpy),) * lanes
-        for lane in range(lanes if memory.is_tracked else 0):
-            self.note_read(memory, places + lane, mask, frame)
-        values = [
-            semantics.decode(memory.data.take(places + i), memory.dtype) for i in range(lanes)
-        ]
-        if mask is None:
-            return tuple(values)
-        return tuple(np.where(mask, value, memory.dtype.numpy.type(0)) for value in values)
+        memory, places = self.place(name, index, mask, lanes)
+        zero = memory.dtype.numpy.type(0)
+        if not memory.elements:
+            return (np.asarray(zero),) * lanes
+        if memory.is_tracked:
+            for lane in range(lanes):
+                self.note_read(memory, self.flat(places + lane, mask), self.flat(self.items, mask))
+        taken = [memory.data.take(places + lane) for lane in range(lanes)]
+        values = [semantics.decode(stored, memory.dtype) for stored in taken]
+        return tuple(v if mask is None else np.where(mask, v, zero) for v in values)
 
-    def note_read(self, memory: Memory, places: Array, mask: Array | None, frame: Frame) -> None:
+    def note_read(self, memory: Memory, places: Array, items: Array) -> None:
         """Read what others may write: it must hold a value, and nobody else may be writing it."""
-        flat, items = self.flat(places, mask, frame), self.flat(self.items, mask, frame)
-        missing = memory.first_without_value(flat)
+        missing = memory.first_without_value(places)
         if missing is not None:
-            detail = f"element {flat[missing]} was never written"
+            detail = f"element {places[missing]} was never written"
             self.stop(Outcome.UNINITIALISED, detail, [int(items[missing])])
-        race = memory.read(flat, items, self.group_size)
+        race = memory.read(places, items, self.group_size)
         if race is not None:
-            self.race(memory, int(flat[race]), int(items[race]))
+            self.race(memory, int(places[race]), int(items[race]))
 
-    def store(
-        self, name: str, index: Index, mask: Array | None, operand: Operand, frame: Frame
-    ) -> None:
+    def store(self, name: str, index: Index, mask: Array | None, operand: Operand) -> None:
         """Write the lanes of an operand where `mask` holds."""
-        lanes = self.value(operand, frame)
-        memory, places = self.place(name, index, mask, len(lanes), frame)
-        items = self.flat(self.items, mask, frame)
-        for i, lane in enumerate(lanes):
-            flat = self.flat(places + i, mask, frame)
-            values = self.flat(lane, mask, frame)
-            if len(flat) == 0:
-                return
-            stored = semantics.convert(values, dtype_of(operand), memory.dtype.storage)
+        lanes = self.value(operand)
+        memory, places = self.place(name, index, mask, len(lanes))
+        items = self.flat(self.items, mask)
+        for i, lane in enumerate(lanes if items.size else ()):
+            flat = self.flat(places + i, mask)
+            target = memory.dtype.storage
+            stored = semantics.convert(self.flat(lane, mask), dtype_of(operand), target)
             race = memory.write(flat, stored, items, self.group_size)
             if race is not None:
                 self.race(memory, int(flat[race]), int(items[race]))
 
-    def flat(self, array: Array, mask: Array | None, frame: Frame) -> Array:
+    def flat(self, array: Array, mask: Array | None) -> Array:
         """An array of all work-items and iterations, outer iterations first, where `mask` holds."""
-        batches = len(frame.shape) - RANK
-        order = (*reversed(range(batches)), *range(batches, len(frame.shape)))
-        full = np.broadcast_to(array, frame.shape).transpose(order)
+        shape = self.frame.shape
+        batches = len(shape) - RANK
+        order = (*reversed(range(batches)), *range(batches, len(shape)))
+        full = np.broadcast_to(array, shape).transpose(order)
         if mask is None:
             return full.reshape(-1)
-        return np.asarray(full[np.broadcast_to(mask, frame.shape).transpose(order)])
+        return np.asarray(full[np.broadcast_to(mask, shape).transpose(order)])
 
-    def meet(self, frame: Frame) -> None:
+    def meet(self) -> None:
         """A barrier: all work-items of a group arrive, or none does."""
-        if frame.active is not None:
-            arrives = np.broadcast_to(frame.active, frame.shape).reshape(-1, self.group_size)
+        if self.frame.active is not None:
+            rows = (-1, self.group_size)
+            arrives = np.broadcast_to(self.frame.active, self.frame.shape).reshape(rows)
             split = arrives.any(1) & ~arrives.all(1)
             if split.any():
                 row = int(split.argmax())
-                items = np.broadcast_to(self.items, frame.shape).reshape(-1, self.group_size)[row]
+                items = np.broadcast_to(self.items, self.frame.shape).reshape(rows)[row]
                 who = [int(items[arrives[row].argmax()]), int(items[arrives[row].argmin()])]
                 detail = "the first work-item arrives, the second does not"
                 self.stop(Outcome.BARRIER_DIVERGENCE, detail, who)
-        for memory in (*self.memories.values(), *self.shared.values()):
+        for memory in self.memories.values():
             memory.epoch += 1
 
     def check(
         self,
         bad: Array,
         mask: Array | None,
-        frame: Frame,
         outcome: Outcome,
         detail: str,
         shown: Array | None = None,
     ) -> None:
-        """Stop at the first active work-item for which `bad` holds; `shown` is its address."""
+        """Stop at the first work-item in `mask` for which `bad` holds; `shown` is its address."""
         broken = bad if mask is None else bad & mask
         if not broken.any():
             return
-        where = np.flatnonzero(np.broadcast_to(broken, frame.shape))[0]
-        item = int(np.broadcast_to(self.items, frame.shape).flat[where])
+        shape = self.frame.shape
+        where = np.flatnonzero(np.broadcast_to(broken, shape))[0]
         if shown is not None:
-            detail = f"{np.broadcast_to(shown, frame.shape).flat[where]} is {detail}"
-        self.stop(outcome, detail, [item])
+            detail = f"{np.broadcast_to(shown, shape).flat[where]} is {detail}"
+        self.stop(outcome, detail, [int(np.broadcast_to(self.items, shape).flat[where])])
+
+    def check_int(self, expr: Expr, value: int | Array) -> None:
+        """Part of an index that is computed in 32 bits must fit them."""
+        value = np.asarray(value)
+        bad, detail = (value < INT_LOW) | (value > INT_HIGH), f"beyond int: {expr}"
+        self.check(bad, self.frame.active, Outcome.INDEX_OVERFLOW, detail, value)
 
     def race(self, memory: Memory, element: int, item: int) -> None:
         """Stop: two work-items touch one element, one of them writing, with no barrier between."""
         other = memory.other(element, item)
         detail = f"element {element} is touched by more than one, with a write among them"
         self.stop(Outcome.RACE, detail, [item] if other is None else [other, item])
-
-    def _overflow(self, expr: Expr, index: Index) -> None:
-        detail = f"{expr} reaches {index.low if index.low < -(2**31) else index.high}"
-        self.stop(Outcome.INDEX_OVERFLOW, detail)
 
     def stop(self, outcome: Outcome, detail: str, items: Sequence[int] = ()) -> None:
         """End the run at a fault."""
