@@ -14,32 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelref.codegen.program import (
-    GROUP_IDS,
-    LOCAL_IDS,
-    Apply,
-    Assign,
-    Barrier,
-    Combine,
-    Convert,
-    Define,
-    DefineIndex,
-    Guarded,
-    Lane,
-    Literal,
-    LoadGlobal,
-    LoadShared,
-    Loop,
-    Masked,
-    Operand,
-    Pack,
-    Program,
-    ProgramValue,
-    Register,
-    Statement,
-    StoreGlobal,
-    StoreShared,
-)
+from kernelref.codegen import program as lir
 from kernelref.ir import semantics
 from kernelref.ir.dtype import INT64, DType
 from kernelref.ir.index import Expr
@@ -47,7 +22,7 @@ from kernelref.ir.semantics import Array
 from kernelref.run.interp.batching import accumulators
 from kernelref.run.interp.fault import Fault, MachineStop, WorkItem, spell
 from kernelref.run.interp.indexing import INT_HIGH, INT_LOW, Index, Indices
-from kernelref.run.interp.memory import Memory
+from kernelref.run.interp.memory import Memory, Race
 from kernelref.run.interp.shake import Turns, segments
 from kernelref.run.outcome import Outcome
 
@@ -77,7 +52,7 @@ class Machine:
 
     def __init__(
         self,
-        program: Program,
+        program: lir.Program,
         memories: Mapping[str, Memory],
         groups: tuple[int, int, int],
         limit: int,
@@ -91,7 +66,7 @@ class Machine:
         self.memories = dict(memories)
         self.elements = {name: memory.elements for name, memory in memories.items()}
         self.elements.update((array.name, array.elements) for array in program.shared)
-        self.batched: dict[int, dict[str, Combine] | None] = {}
+        self.batched: dict[int, dict[str, lir.Combine] | None] = {}
         self.registers: dict[str, Lanes] = {}
 
     def run_box(self, box: Sequence[range], variables: Mapping[str, int]) -> None:
@@ -112,13 +87,13 @@ class Machine:
                 array.dtype, group.size * array.elements, None, writes=True, reads=True
             )
         indices = Indices(program.wide, self.check_int)
-        names = (*reversed(GROUP_IDS), *reversed(LOCAL_IDS), *variables)
+        names = (*reversed(lir.GROUP_IDS), *reversed(lir.LOCAL_IDS), *variables)
         values: tuple[Any, ...] = (*axes, *variables.values())
         indices.variables.update((n, Index.of(v)) for n, v in zip(names, values, strict=True))
         self.registers = {}
         self.run(program.body, Frame(indices, None, tuple(map(len, ranges)), {}))
 
-    def run(self, body: Sequence[Statement], frame: Frame) -> None:
+    def run(self, body: Sequence[lir.Statement], frame: Frame) -> None:
         """Carry out the statements of a block; what it defines ends with it."""
         if self.turns is None or frame.pending:
             for statement in body:
@@ -131,38 +106,40 @@ class Machine:
                     for statement in segment:
                         self.step(statement, inside)
         for statement in body:
-            if isinstance(statement, Define):
+            if isinstance(statement, lir.Define):
                 self.registers.pop(statement.register.name, None)
 
-    def step(self, statement: Statement, frame: Frame) -> None:
+    def step(self, statement: lir.Statement, frame: Frame) -> None:
         """Carry out one statement."""
         self.statement, self.frame = statement, frame
         index = frame.indices
         match statement:
-            case Define(register, value):
+            case lir.Define(register, value):
                 self.registers[register.name] = self.merged(
                     self.value(value), self.registers.get(register.name)
                 )
-            case Assign(register, Combine(op, _, right, dtype)) if register.name in frame.pending:
+            case lir.Assign(register, lir.Combine(op, _, right, dtype)) if (
+                register.name in frame.pending
+            ):
                 neutral = semantics.constant(semantics.identity(op, dtype), dtype)
                 (term,) = self.merged((self.scalar(right),), (neutral,))
                 shape = np.broadcast_shapes(term.shape, (1,) * len(frame.shape))
                 frame.pending[register.name].append(np.broadcast_to(term, (1, *shape)))
-            case Assign(register, value):
+            case lir.Assign(register, value):
                 self.registers[register.name] = self.merged(self.value(value), self.value(register))
-            case DefineIndex(variable, expr):
+            case lir.DefineIndex(variable, expr):
                 index.variables[variable.name] = index(expr)
-            case StoreGlobal(name, address, guard, operand):
+            case lir.StoreGlobal(name, address, guard, operand):
                 self.store(name, index(address), self.where(index(guard)), operand)
-            case StoreShared(name, address, operand):
+            case lir.StoreShared(name, address, operand):
                 self.store(name, index(address), frame.active, operand)
-            case Guarded(condition, inner):
+            case lir.Guarded(condition, inner):
                 active = self.where(index(condition))
                 if active is None or active.any():
                     self.run(inner, replace(frame, indices=index.inner(), active=active))
-            case Loop():
+            case lir.Loop():
                 self.loop(statement, frame)
-            case Barrier():
+            case lir.Barrier():
                 self.meet()
 
     def merged(self, new: Lanes, old: Lanes | None) -> Lanes:
@@ -180,50 +157,50 @@ class Machine:
         holds = np.asarray(condition.value != 0)
         return holds if active is None else holds & active
 
-    def value(self, value: ProgramValue) -> Lanes:
+    def value(self, value: lir.ProgramValue) -> Lanes:
         """What an expression gives, one array a lane."""
         index = self.frame.indices
         match value:
-            case Register(name):
+            case lir.Register(name):
                 if name not in self.registers:
                     self.stop(Outcome.UNINITIALISED, f"register {name} has no value here")
                 return self.registers[name]
-            case Lane(register, lane):
+            case lir.Lane(register, lane):
                 return (self.value(register)[lane],)
-            case Literal(number, dtype):
+            case lir.Literal(number, dtype):
                 if isinstance(number, Expr):
                     return (semantics.convert(np.asarray(index(number).value), INT64, dtype),)
                 return (semantics.constant(number, dtype),)
-            case Masked(guard, operand, dtype):
+            case lir.Masked(guard, operand, dtype):
                 inside = self.scalar(operand)
                 return (np.where(index(guard).value != 0, inside, dtype.numpy.type(0)),)
-            case LoadGlobal(name, address, guard, dtype, lanes):
+            case lir.LoadGlobal(name, address, guard, dtype, lanes):
                 loaded = self.load(name, index(address), self.where(index(guard)), lanes)
                 stored = self.memories[name].dtype
                 return tuple(semantics.convert(lane, stored, dtype) for lane in loaded)
-            case LoadShared(name, address, _, lanes):
+            case lir.LoadShared(name, address, _, lanes):
                 return self.load(name, index(address), self.frame.active, lanes)
-            case Pack(parts):
+            case lir.Pack(parts):
                 return tuple(self.scalar(part) for part in parts)
-            case Apply(op, operands, dtype):
+            case lir.Apply(op, operands, dtype):
                 values = [self.scalar(operand) for operand in operands]
                 undefined = semantics.undefined_where(op, values, dtype)
                 if undefined is not None and op in semantics.DIVISIONS:
                     self.check(undefined, self.frame.active, Outcome.TRAP, "the division traps")
                 return (semantics.apply(op, values, dtype),)
-            case Convert(operand, dtype, bitcast):
+            case lir.Convert(operand, dtype, bitcast):
                 convert = semantics.bitcast if bitcast else semantics.convert
                 return (convert(self.scalar(operand), dtype_of(operand), dtype),)
-            case Combine(op, left, right, dtype):
+            case lir.Combine(op, left, right, dtype):
                 return (semantics.combine(op, self.scalar(left), self.scalar(right), dtype),)
         raise AssertionError(f"not a value: {value!r}")
 
-    def scalar(self, operand: Operand) -> Array:
+    def scalar(self, operand: lir.Operand) -> Array:
         """A value of one lane."""
         (lane,) = self.value(operand)
         return lane
 
-    def loop(self, loop: Loop, frame: Frame) -> None:
+    def loop(self, loop: lir.Loop, frame: Frame) -> None:
         """All iterations in order, or batches of them at once where that is the same."""
         extent = frame.indices(loop.extent)
         assert extent.low == extent.high, f"work-items differ in how often they run {spell(loop)}"
@@ -248,7 +225,7 @@ class Machine:
                 if terms:
                     self.fold(name, carried[name], terms, end - begin)
 
-    def fold(self, name: str, combine: Combine, terms: list[Array], iterations: int) -> None:
+    def fold(self, name: str, combine: lir.Combine, terms: list[Array], iterations: int) -> None:
         """Add the terms of a batch to an accumulator: by iteration, then by place in the body."""
         points = np.broadcast_shapes(*(term.shape[2:] for term in terms))
         rows = [np.broadcast_to(term, (len(term), iterations, *points)) for term in terms]
@@ -297,11 +274,9 @@ class Machine:
         if missing is not None:
             detail = f"element {places[missing]} was never written"
             self.stop(Outcome.UNINITIALISED, detail, [int(items[missing])])
-        race = memory.read(places, items, self.group_size)
-        if race is not None:
-            self.race(memory, int(places[race]), int(items[race]))
+        self.allow(memory.read(places, items, self.group_size))
 
-    def store(self, name: str, index: Index, mask: Array | None, operand: Operand) -> None:
+    def store(self, name: str, index: Index, mask: Array | None, operand: lir.Operand) -> None:
         """Write the lanes of an operand where `mask` holds."""
         lanes = self.value(operand)
         memory, places = self.place(name, index, mask, len(lanes))
@@ -310,9 +285,7 @@ class Machine:
             flat = self.flat(places + i, mask)
             target = memory.dtype.storage
             stored = semantics.convert(self.flat(lane, mask), dtype_of(operand), target)
-            race = memory.write(flat, stored, items, self.group_size)
-            if race is not None:
-                self.race(memory, int(flat[race]), int(items[race]))
+            self.allow(memory.write(flat, stored, items, self.group_size))
 
     def flat(self, array: Array, mask: Array | None) -> Array:
         """An array of all work-items and iterations, outer iterations first, where `mask` holds."""
@@ -363,11 +336,11 @@ class Machine:
         bad, detail = (value < INT_LOW) | (value > INT_HIGH), f"beyond int: {expr}"
         self.check(bad, self.frame.active, Outcome.INDEX_OVERFLOW, detail, value)
 
-    def race(self, memory: Memory, element: int, item: int) -> None:
-        """Stop: two work-items touch one element, one of them writing, with no barrier between."""
-        other = memory.other(element, item)
-        detail = f"element {element} is touched by more than one, with a write among them"
-        self.stop(Outcome.RACE, detail, [item] if other is None else [other, item])
+    def allow(self, race: Race | None) -> None:
+        """Stop if two work-items touch an element, one writing, with no barrier between."""
+        if race is not None:
+            detail = f"element {race.place} is touched by more than one, with a write among them"
+            self.stop(Outcome.RACE, detail, race.items)
 
     def stop(self, outcome: Outcome, detail: str, items: Sequence[int] = ()) -> None:
         """End the run at a fault."""
@@ -384,6 +357,6 @@ def _xyz(number: int, extents: tuple[int, int, int]) -> tuple[int, int, int]:
     return number % extents[0], number // extents[0] % extents[1], number // math.prod(extents[:2])
 
 
-def dtype_of(operand: Operand) -> DType:
+def dtype_of(operand: lir.Operand) -> DType:
     """The dtype of an operand's value."""
-    return (operand.register if isinstance(operand, Lane) else operand).dtype.value
+    return (operand.register if isinstance(operand, lir.Lane) else operand).dtype.value

@@ -7,6 +7,8 @@ never may. Law: a race is reported exactly when the accesses of this run break a
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from kernelref.ir import semantics
@@ -14,6 +16,14 @@ from kernelref.ir.dtype import DType
 from kernelref.ir.semantics import Array
 
 NOBODY, MANY = -1, -2
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """An element, and the work-items that race for it, as far as they are known."""
+
+    place: int
+    items: tuple[int, ...]
 
 
 class Memory:
@@ -40,25 +50,18 @@ class Memory:
         """Whether reads have rules: of a memory that is written too, or that holds nothing yet."""
         return self._reader is not None or self.holds_value is not None
 
-    def other(self, place: int, item: int) -> int | None:
-        """Who else touched an element, if that is one work-item."""
-        for accesses in (self._writer, self._reader):
-            if accesses is not None and accesses.item[place] not in (NOBODY, MANY, item):
-                return int(accesses.item[place])
-        return None
-
-    def read(self, places: Array, items: Array, group_size: int) -> int | None:
-        """Note reads at flat `places`; the position of one that races, if any does."""
+    def read(self, places: Array, items: Array, group_size: int) -> Race | None:
+        """Note reads at flat `places`; the first that races, if any does."""
         if self._writer is None or self._reader is None:
             return None
         self._reader.note(places, items, self.epoch, group_size)
         return self._writer.conflict(places, items, self.epoch, group_size)
 
-    def write(self, places: Array, values: Array, items: Array, group_size: int) -> int | None:
-        """Store; of several values for one place the last stays. The position of a race, if any."""
+    def write(self, places: Array, values: Array, items: Array, group_size: int) -> Race | None:
+        """Store; of several values for one place the last stays. The first race, if any."""
         assert self._writer is not None
-        race = None
-        if self._reader is not None:
+        race = self._writer.conflict(places, items, self.epoch, group_size)
+        if race is None and self._reader is not None:
             race = self._reader.conflict(places, items, self.epoch, group_size)
         self._writer.note(places, items, self.epoch, group_size)
         if race is None:
@@ -84,12 +87,19 @@ class _Accesses:
         self.epoch = np.zeros(elements, np.int32)
         self.group = np.full(elements, NOBODY, np.int64)
 
-    def conflict(self, places: Array, items: Array, epoch: int, group_size: int) -> int | None:
-        """The position of an access that meets one of another work-item or group."""
+    def conflict(self, places: Array, items: Array, epoch: int, group_size: int) -> Race | None:
+        """The first access that meets one of another work-item or group."""
         known, group = self.item[places], self.group[places]
         is_other = (known != items) & (known != NOBODY) & (self.epoch[places] == epoch)
         is_other |= (group != items // group_size) & (group != NOBODY)
-        return int(is_other.argmax()) if is_other.any() else None
+        if not is_other.any():
+            return None
+        first = int(is_other.argmax())
+        place, item, other = int(places[first]), int(items[first]), int(known[first])
+        if other in (MANY, item):
+            now = items[(places == place) & (items != item)]
+            other = int(now[0]) if now.size else MANY
+        return Race(place, (item,) if other == MANY else (other, item))
 
     def note(self, places: Array, items: Array, epoch: int, group_size: int) -> None:
         """Add accesses; several work-items at one element become MANY."""
