@@ -180,6 +180,10 @@ class Values(NamedTuple):
     reference: Array
     bound: Array
 
+    def at(self, kept: Array) -> Values:
+        """Some of the points."""
+        return Values(self.value[kept], self.reference[kept], self.bound[kept])
+
 
 class Oracle:
     """An AST with its inputs, and `variables` for its symbolic extents.
