@@ -13,6 +13,7 @@ from kernelref.errors import Unsupported
 from kernelref.ir.ast import Ast, Constant, Load, Node, Reduce, Store, children, postorder
 from kernelref.ir.index import Expr, Sint
 from kernelref.ir.shapetracker import ShapeTracker
+from kernelref.opt.axismap import AxisMap, merge_map
 from kernelref.opt.broke import OptBroke
 from kernelref.opt.rules.ruleset import BufferIdentity, Construction, RuleSet
 from kernelref.opt.simplify import merge_groups
@@ -25,8 +26,9 @@ class Parts:
     """What construction finds.
 
     Shapes: `spread[i]` lists the dims that AST axis i became (several when its buffers disagree on
-    the extent), `order` the dims in kernel order without those of extent 1, `groups` the runs of
-    `order` that merged into one axis. `extents`, `reduced` and the rows of `iterates` are by axis.
+    the extent), `dims` their extents and `dim_sts` the buffers by dim, as in the AST; `order` the
+    dims in kernel order without those of extent 1, `groups` the runs of `order` that merged into
+    one axis. `extents`, `reduced`, `sts` and the rows of `iterates` are by axis of the kernel.
     """
 
     buffers: tuple[Buffer, ...]
@@ -37,6 +39,8 @@ class Parts:
     reduced: tuple[bool, ...]
     iterates: tuple[tuple[bool, ...], ...]
     spread: tuple[tuple[int, ...], ...]
+    dims: tuple[Sint, ...]
+    dim_sts: tuple[ShapeTracker, ...]
     order: tuple[int, ...]
     groups: tuple[tuple[int, ...], ...]
 
@@ -76,12 +80,23 @@ def construct(ast: Ast, rules: RuleSet) -> Parts:
         dims = ()
         extents = sts[_full_shape_buffer(reduces, index)].shape
     iterates = [_iterates(reduce, dims, extents, sts[0].shape, how) for reduce in reduces]
-    return _arrange(ast, Parts(
-        buffers, index, sts, reduces, extents, (), tuple(iterates), spread, (), ()
-    ))  # fmt: skip
+    found = Parts(
+        buffers, index, sts, reduces, extents, (), tuple(iterates), spread, extents, sts, (), ()
+    )
+    return _arrange(found, ast[0].dtype.image)
 
 
-def _arrange(ast: Ast, parts: Parts) -> Parts:
+def construction_map(parts: Parts) -> AxisMap:
+    """How points of the AST's dims (`after` here, the finer side) lie among the kernel's axes.
+
+    Law: a kernel axis is the row-major count over the dims that merged into it; dims of extent 1
+    have no axis.
+    """
+    groups = [[parts.order[place] for place in group] for group in parts.groups]
+    return merge_map(parts.dims, groups)
+
+
+def _arrange(parts: Parts, image: tuple[int, int, int] | None) -> Parts:
     """Reduced axes last, those of extent 1 gone, neighbours merged."""
     output, full = parts.sts[0].shape, parts.extents
     reduced = [i for i, extent in enumerate(full) if extent != output[i]]
@@ -96,7 +111,7 @@ def _arrange(ast: Ast, parts: Parts) -> Parts:
     extents = [full[dim] for dim in order]
     iterates = [[row[dim] for dim in order] for row in parts.iterates]
     boundary = len([dim for dim in order if dim not in reduced])
-    groups = merge_groups(sts, extents, iterates, boundary, ast[0].dtype.image)
+    groups = merge_groups(sts, extents, iterates, boundary, image)
     if groups:
         sts = [st.reshape(tuple(_merged(st.shape, group) for group in groups)) for st in sts]
     return replace(
