@@ -35,9 +35,8 @@ from kernelref.errors import DeviceError
 from kernelref.run.devices import DEFAULT_DEVICE, device_kind
 from kernelref.run.job import Budget, KernelLaunch, LaunchResult
 from kernelref.run.outcome import Outcome
-from kernelref.run.worker import EXIT_DAMAGED, WorkerSetup, work
+from kernelref.run.worker import BUILDING, EXIT_DAMAGED, WorkerSetup, work
 
-BUILDING = -1
 GRACE_SECONDS = 30.0
 LAST_WORDS_LENGTH = 1000
 
@@ -186,10 +185,13 @@ def _settle(
     if isinstance(error, ProcessExpired) and error.exitcode == EXIT_DAMAGED:
         return answered, [batch.part(done, total)]
     ending = _ending(error, folder)
+    progress = _read_progress(folder)
+    if progress is None:
+        raise DeviceError(f"the device cannot be opened: {ending.detail}")
     if total == 1:
         return {batch.places[0]: ending}, []
     outcome = ending.fault.value if ending.fault else "no answer"
-    if _read_progress(folder) == BUILDING:
+    if progress == BUILDING:
         middle = total // 2
         return {}, [batch.part(0, middle), batch.part(middle, total)]
     company = f"{outcome} in a batch of {total}, decided alone"
@@ -200,7 +202,7 @@ def _settle(
 def _ending(error: BaseException | None, folder: Path) -> LaunchResult:
     """How a launch ended that took its worker along."""
     words = (folder / "stderr.txt").read_bytes()[-LAST_WORDS_LENGTH:].decode(errors="replace")
-    stage = "building" if _read_progress(folder) == BUILDING else "running"
+    stage = {None: "opening", BUILDING: "building"}.get(_read_progress(folder), "running")
     said = f"; last words: {words.strip()}" if words.strip() else ""
     code = error.exitcode if isinstance(error, ProcessExpired) else 0
     if isinstance(error, TimeoutError) or code == -signal.SIGALRM:
@@ -225,6 +227,8 @@ def _read_results(folder: Path) -> list[LaunchResult]:
                 return results
 
 
-def _read_progress(folder: Path) -> int:
+def _read_progress(folder: Path) -> int | None:
+    """The place of the launch that runs, BUILDING, or None while the device is not open."""
     path = folder / "progress"
-    return int(path.read_text() or BUILDING) if path.exists() else BUILDING
+    text = path.read_text() if path.exists() else ""
+    return int(text) if text.strip() else None

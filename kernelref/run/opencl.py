@@ -7,6 +7,7 @@ hold poison before it. A simulator checks addresses itself, so there buffers sta
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
 from collections.abc import Iterable, Iterator
@@ -343,7 +344,7 @@ def _failure(error: cl.Error | MemoryError, *, building: bool) -> LaunchResult:
     """The outcome of an exception from the driver."""
     if isinstance(error, MemoryError):
         return LaunchResult(Outcome.OUT_OF_MEMORY, "no memory in the worker")
-    detail = str(error)[:DETAIL_LENGTH]
+    detail = _compiler_log(str(error))[:DETAIL_LENGTH]
     if error.code in _OUT_OF_MEMORY:
         return LaunchResult(Outcome.OUT_OF_MEMORY, detail)
     if error.code in _TOO_LARGE:
@@ -351,6 +352,12 @@ def _failure(error: cl.Error | MemoryError, *, building: bool) -> LaunchResult:
     if building or error.code in _BUILD:
         return LaunchResult(Outcome.BUILD_ERROR, detail)
     return LaunchResult(Outcome.HARNESS_ERROR, detail)
+
+
+def _compiler_log(message: str) -> str:
+    """The compiler's own words, where PyOpenCL's message has them."""
+    log = re.search(r"Build on <.*?>:\s*(.*?)\s*\(options: ", message, re.DOTALL)
+    return log[1] if log else message
 
 
 def _devices(platform: cl.Platform) -> list[cl.Device]:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from kernelref.run.opencl import Kernel, Runner
 
 EXIT_DAMAGED = 77
+BUILDING = -1
+"""What `progress` says before the first launch; there is none before the device is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +50,21 @@ _OPEN: list[Runner] = []
 def work(setup: WorkerSetup, folder: Path) -> None:
     """Run the batch that lies in `folder`. Raises: DeviceError when the device cannot be opened."""
     _redirect(folder / "stderr.txt")
-    launches: tuple[KernelLaunch, ...] = pickle.loads((folder / "batch.pickle").read_bytes())
+    _watch(setup.budget.build_seconds)
     if not _OPEN:
         _OPEN.append(_open(setup))
     runner = _OPEN[0]
-    start = time.perf_counter()
-    _watch(setup.budget.build_seconds)
-    kernels = runner.build(launches)
-    share = (time.perf_counter() - start) / len(launches)
     with (
         open(folder / "progress", "wb", buffering=0) as progress,
         open(folder / "results.pickle", "wb") as results,
     ):
+        os.pwrite(progress.fileno(), str(BUILDING).encode(), 0)
+        launches: tuple[KernelLaunch, ...] = pickle.loads((folder / "batch.pickle").read_bytes())
+        start = time.perf_counter()
+        kernels = runner.build(launches)
+        share = (time.perf_counter() - start) / len(launches)
         for i, (launch, kernel) in enumerate(zip(launches, kernels, strict=True)):
-            os.pwrite(progress.fileno(), str(i).encode(), 0)
+            os.pwrite(progress.fileno(), f"{i:2}".encode(), 0)
             _watch(setup.budget.launch_seconds)
             result = kernel if isinstance(kernel, LaunchResult) else _run(setup, launch, kernel)
             _watch(0)

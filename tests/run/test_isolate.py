@@ -21,7 +21,7 @@ from kernelref.run.devices import DeviceKind
 from kernelref.run.isolate import Batch, DevicePool
 from kernelref.run.job import Budget, KernelLaunch, LaunchBuffer, LaunchResult
 from kernelref.run.outcome import Outcome
-from kernelref.run.worker import EXIT_DAMAGED
+from kernelref.run.worker import BUILDING, EXIT_DAMAGED
 from tests.run.device_launches import (
     DIVERGENT,
     GOOD,
@@ -60,7 +60,7 @@ def test_cases_queued_behind_bad_kernels_still_run(
 ) -> None:
     bad = [launch(body, label=label) for label, (body, _) in BAD.items()]
     queued = [launch(f"o[i] = a[i] + {n % 7}.0f;") for n in range(behind)]
-    budget = Budget(launch_seconds=3.0)
+    budget = Budget(launch_seconds=5.0)
     with DevicePool("pocl", workers=workers, budget=budget, journal=tmp_path) as pool:
         results = list(pool.run([*bad, *queued]))
     assert len(results) == len(bad) + behind
@@ -156,7 +156,7 @@ def test_what_a_lost_worker_leaves_is_kept_and_the_rest_runs_again(tmp_path: Pat
         [((11,), True), ((12, 13), False)],
     )
     assert ended(tmp_path / "last", crash, done=3, progress=3) == ([10, 11, 12], [((13,), True)])
-    assert ended(tmp_path / "build", crash, done=0, progress=None) == (
+    assert ended(tmp_path / "build", crash, done=0, progress=BUILDING) == (
         [],
         [((10, 11), False), ((12, 13), False)],
     )
@@ -165,6 +165,8 @@ def test_what_a_lost_worker_leaves_is_kept_and_the_rest_runs_again(tmp_path: Pat
         [((12, 13), False)],
     )
     assert ended(tmp_path / "late", crash, done=4, progress=3) == ([10, 11, 12, 13], [])
+    with pytest.raises(DeviceError, match="cannot be opened: SIGSEGV"):
+        ended(tmp_path / "open", crash, done=0, progress=None)
 
 
 @pytest.mark.parametrize(
