@@ -139,6 +139,7 @@ def order_key(expr: Expr) -> tuple[Any, ...]:
     raise AssertionError(f"not an index expression: {expr!r}")
 
 
+@lru_cache(maxsize=1 << 16)
 def _monomial_key(monomial: Monomial) -> tuple[Any, ...]:
     return (not monomial, *(order_key(atom) for atom in monomial))
 
@@ -214,16 +215,35 @@ def polynomial_sum(terms: Iterable[tuple[Monomial, int]]) -> Sint:
 
 def add(*values: Sint) -> Sint:
     """The sum."""
-    if all(isinstance(value, int) for value in values):
-        return sum(value for value in values if isinstance(value, int))
-    return from_polynomial(_sum_polynomials(polynomial(value) for value in values))
+    constant = 0
+    parts: list[Expr] = []
+    for value in values:
+        if isinstance(value, int):
+            constant += value
+        else:
+            parts.append(value)
+    if not parts:
+        return constant
+    return _sum(tuple(parts), constant)
+
+
+@lru_cache(maxsize=1 << 16)
+def _sum(parts: tuple[Expr, ...], constant: int) -> Sint:
+    return from_polynomial(_sum_polynomials([*map(_polynomial, parts), polynomial(constant)]))
 
 
 def mul(left: Sint, right: Sint) -> Sint:
     """The product, distributed over sums."""
-    if isinstance(left, int) and isinstance(right, int):
-        return left * right
-    return from_polynomial(_product_of_polynomials(polynomial(left), polynomial(right)))
+    if isinstance(left, int):
+        if isinstance(right, int):
+            return left * right
+        return _product(right, left)
+    return _product(left, right)
+
+
+@lru_cache(maxsize=1 << 16)
+def _product(left: Expr, right: Sint) -> Sint:
+    return from_polynomial(_product_of_polynomials(_polynomial(left), polynomial(right)))
 
 
 def product(values: Iterable[Sint]) -> Sint:

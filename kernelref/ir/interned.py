@@ -9,6 +9,7 @@ compare or hash a subtree. A class whose fields compare equal without meaning th
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -30,7 +31,13 @@ class Interned(metaclass=InternedMeta):
 
     def intern_key(self) -> tuple[object, ...]:
         """The values that tell one node from another: all fields, by default."""
-        return tuple(getattr(self, field.name) for field in fields(self) if field.init)
+        return tuple([getattr(self, name) for name in _init_fields(type(self))])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(getattr(self, f.name) for f in fields(self) if f.init)
+        return type(self), tuple(getattr(self, name) for name in _init_fields(type(self)))
+
+
+@cache
+def _init_fields(cls: type[Interned]) -> tuple[str, ...]:
+    """Names of the constructor's arguments; asked once a class, for nodes are many."""
+    return tuple(field.name for field in fields(cls) if field.init)
