@@ -72,23 +72,27 @@ class BoundedArithmetic:
         moved = carried(op, operands, value)
         if op in (Op.NEG, Op.MAX):
             return _unless_nan(value, moved)
-        has_infinite = np.isinf(values[0]) | np.isinf(values[-1])
-        return self._rounded(op, value, moved, has_infinite, dtype)
+        return self._rounded(op, value, values, moved, dtype)
 
     def _rounded(
-        self, op: Op | None, value: Array, moved: Array, has_infinite: Array, dtype: DType
+        self, op: Op | None, value: Array, operands: Sequence[Array], moved: Array, dtype: DType
     ) -> Bounded:
         """Add what the op itself may be off by to the error that it carries on."""
         units = self.accuracy.units(op, dtype)
-        error = moved + (units * unit_of(dtype) + UNIT64) * (np.abs(value) + moved)
-        if units == 1:
-            error = np.where((moved == 0) & _is_representable(value, dtype), 0.0, error)
         limits = np.finfo(dtype.numpy.name)
         tiny, most = float(limits.smallest_normal), float(limits.max)
-        error = np.where((error > 0) & (np.abs(value) - error < tiny), error + tiny, error)
-        overflows = np.abs(value) + error > most
-        error = np.where(overflows & ~has_infinite, np.inf, error)
-        return _unless_nan(value, np.where(has_infinite & (moved < np.inf), 0.0, error))
+        size = np.abs(value)
+        error = moved + (units * unit_of(dtype) + UNIT64) * (size + moved)
+        if units == 1:
+            error = np.where((moved == 0) & _is_representable(value, dtype), 0.0, error)
+        is_flushed = size < 2 * np.maximum(error, tiny)
+        if is_flushed.any():
+            error = np.where(is_flushed & (error > 0), error + tiny, error)
+        if size.size and not size.max() + np.max(error) < most / 2:
+            has_infinite = np.isinf(operands[0]) | np.isinf(operands[-1])
+            error = np.where((size + error > most) & ~has_infinite, np.inf, error)
+            error = np.where(has_infinite & (moved < np.inf), 0.0, error)
+        return _unless_nan(value, error)
 
     def convert(
         self, value: Bounded, source: DType, target: DType, *, bitcast: bool = False
@@ -107,7 +111,7 @@ class BoundedArithmetic:
         if _holds(source, target):
             return Bounded(reference, value.error)
         moved = np.broadcast_to(value.bound, reference.shape)
-        return self._rounded(None, reference, moved, np.isinf(reference), target)
+        return self._rounded(None, reference, (reference,), moved, target)
 
     def start(self, node: Reduce) -> Bounded:
         """No terms: 0 or the lowest value."""
@@ -132,13 +136,12 @@ class BoundedArithmetic:
         if node.op is ReduceOp.MAX or dtype == BOOL:
             return Bounded(total, np.maximum(error, errors.max(axis=0)), steps=steps)
         error = error + errors.sum(axis=0)
-        if not dtype.is_float:
+        if so_far.magnitude is None or so_far.whole is None or not dtype.is_float:
             return Bounded(total, error, steps=steps)
-        whole = ((errors == 0) & (value == np.rint(value))).all(axis=0)
-        size = (np.abs(value) + errors).sum(axis=0)
-        if so_far.magnitude is not None and so_far.whole is not None:
-            size, whole = so_far.magnitude + size, so_far.whole & whole
-        return Bounded(total, error, size, whole, steps)
+        size, whole = np.abs(value).sum(axis=0) + errors.sum(axis=0), so_far.whole
+        if whole.any():
+            whole = whole & ((errors == 0) & (value == np.rint(value))).all(axis=0)
+        return Bounded(total, error, so_far.magnitude + size, whole, steps)
 
     def finish(self, node: Reduce, so_far: Bounded) -> Bounded:
         """The roundings of all additions together."""

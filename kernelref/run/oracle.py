@@ -101,7 +101,8 @@ class Walk(Generic[T]):
     def leaf(self, node: Load | Constant, coordinates: Coordinates) -> Array:
         """What the buffer or constant holds at the coordinates; 0 where it is masked."""
         st = node.st.bind(self.variables)
-        address, valid = st.address(_varying(st, coordinates))
+        places, repeats = _distinct(_varying(st, coordinates), st)
+        address, valid = st.address(places)
         if isinstance(node, Constant):
             value = node.value
             known = evaluate(value, self.variables) if isinstance(value, Expr) else value
@@ -109,7 +110,9 @@ class Walk(Generic[T]):
         else:
             address = address if valid is True else np.where(valid, address, 0)
             values = self.load(node, np.asarray(address), np.asarray(valid))
-        return values if valid is True else np.where(valid, values, node.dtype.numpy.type(0))
+        if valid is not True:
+            values = np.where(valid, values, node.dtype.numpy.type(0))
+        return values if repeats is None or values.ndim == 0 else values[..., repeats]
 
     def load(self, node: Load, address: Array, valid: Array) -> Array:
         """Elements of a buffer. Raises: InvalidInput for an address outside it."""
@@ -162,6 +165,21 @@ def _varying(st: ShapeTracker, coordinates: Coordinates) -> list[Array | int]:
             coordinates, view.strides, view.shape, ranges, strict=True
         )
     ]
+
+
+def _distinct(
+    coordinates: list[Array | int], st: ShapeTracker
+) -> tuple[list[Array | int], Array | None]:
+    """Listed points that a leaf tells apart, and which of them each point is (None: all differ)."""
+    listed = {i: c for i, c in enumerate(coordinates) if not isinstance(c, int) and c.shape[-1] > 1}
+    if not listed:
+        return coordinates, None
+    extents = [int(evaluate(st.shape[i], {})) for i in listed]
+    keys = np.ravel_multi_index([c.ravel() for c in listed.values()], extents)
+    _, first, repeats = np.unique(keys, return_index=True, return_inverse=True)
+    if 2 * len(first) > len(keys):
+        return coordinates, None
+    return [listed[i][..., first] if i in listed else c for i, c in enumerate(coordinates)], repeats
 
 
 def _steps_first(array: Array, steps: Mapping[int, int], rank: int) -> Array:
