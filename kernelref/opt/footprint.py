@@ -79,12 +79,12 @@ def group_counts(
     sharing fits, all become one count that three dimensions cover.
     """
     extents = [axis.extent for axis in axes if axis.type is AxisType.GLOBAL]
-    for parts in _partitions(len(extents)):
+    for parts in partitions(len(extents)):
         sizes = [product(extents[i] for i in part) for part in reversed(parts)]
         if all(bounds(n)[1] <= most for n, most in zip(sizes, maxima, strict=False)):
             return _three(sizes)
     total = product(extents)
-    return _cover(total, maxima) if isinstance(total, int) else None
+    return cover(total, maxima) if isinstance(total, int) else None
 
 
 def local_sizes(axes: Sequence[Axis], limits: Limits) -> tuple[int, int, int] | None:
@@ -92,7 +92,7 @@ def local_sizes(axes: Sequence[Axis], limits: Limits) -> tuple[int, int, int] | 
     extents = [_most([axis.extent]) for axis in axes if axis.type in WORK_ITEMS]
     if limits.group_max is not None and prod(extents) > limits.group_max:
         return None
-    for parts in _partitions(len(extents)):
+    for parts in partitions(len(extents)):
         sizes = [prod(extents[i] for i in part) for part in parts]
         maxima = limits.local_max or UNLIMITED
         if all(n <= most for n, most in zip(sizes, maxima, strict=False)):
@@ -111,7 +111,7 @@ def _most(extents: Sequence[Sint]) -> int:
     return bounds(product(extents))[1]
 
 
-def _partitions(count: int) -> Iterator[list[range]]:
+def partitions(count: int) -> Iterator[list[range]]:
     """Ways to cut `count` axes into at most three runs, those that fold leading axes only first."""
     parts = min(count, 3)
     if parts == 0:
@@ -121,7 +121,7 @@ def _partitions(count: int) -> Iterator[list[range]]:
         yield [range(begin, end) for begin, end in pairwise((0, *cuts, count))]
 
 
-def _cover(total: int, maxima: tuple[int, int, int]) -> tuple[int, int, int] | None:
+def cover(total: int, maxima: tuple[int, int, int]) -> tuple[int, int, int] | None:
     """Three sizes within the maxima whose product is at least `total`."""
     x = _divisor(total, maxima[0])
     y = _divisor(-(-total // x), maxima[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from kernelref.codegen.lower.block import Block, Env, Place
@@ -12,13 +13,16 @@ from kernelref.codegen.lower.memory import arguments
 from kernelref.codegen.lower.reductions import Reductions
 from kernelref.codegen.lower.stores import emit_stores, texel_outputs
 from kernelref.codegen.lower.values import Values
-from kernelref.codegen.lower.widths import wide_expressions
+from kernelref.codegen.lower.widths import leaves_int32, wide_expressions
 from kernelref.codegen.program import Guarded, Program
 from kernelref.codegen.target import Target
+from kernelref.errors import Unsupported
 from kernelref.ir.ast import Constant, Load, Node, Reduce, Store, children, postorder
 from kernelref.ir.index import Expr, Var, and_, as_expr, lt, simplify, variables
 from kernelref.opt.axis import GROUPS, LOCALS, UPCASTS, AxisType
 from kernelref.opt.kernel import Kernel
+
+_RESERVED = re.compile(r"(gidx|lidx|axis|idx|g|l|r)\d+|flat")
 
 
 def lower(kernel: Kernel, target: Target, name: str = "kernel") -> Program:
@@ -103,11 +107,19 @@ def _outermost_reduces(kernel: Kernel) -> Iterator[Reduce]:
 
 
 def _symbolic(kernel: Kernel) -> tuple[Var, ...]:
-    """The symbolic variables of the AST, by name."""
+    """The symbolic variables of the AST, by name.
+
+    Raises: Unsupported for one that is spelled like an index variable of ours, or beyond 32 bits.
+    """
     found: set[Var] = set()
     for node in postorder(kernel.ast):
         if isinstance(node, Load | Constant | Store):
             found |= node.st.variables()
         if isinstance(node, Constant) and isinstance(node.value, Expr):
             found |= variables(node.value)
+    for var in found:
+        if _RESERVED.fullmatch(var.name):
+            raise Unsupported("variable-name", var.name)
+        if leaves_int32(var):
+            raise Unsupported("variable-beyond-int", var.name)
     return tuple(sorted(found, key=lambda var: var.name))

@@ -43,6 +43,10 @@ class IndexPrinter:
         """`value` as an operand of any operator."""
         return self._at(value, _ATOM, value in self.wide)
 
+    def term(self, value: Sint) -> str:
+        """`value` as an operand of a sum."""
+        return self._at(value, _SUM, value in self.wide)
+
     def _at(self, value: Sint, level: int, wide: bool) -> str:
         text, own = self._text(value, wide)
         return text if own <= level else f"({text})"

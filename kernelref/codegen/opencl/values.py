@@ -136,7 +136,7 @@ class ValuePrinter:
         is_half = stored == HALF and self.types.register(dtype) == "float"
         if lanes > 1:
             load = f"vload_half{lanes}" if is_half else f"vload{lanes}"
-            return f"{load}(0, {name} + {self.index.atom(address)})"
+            return f"{load}(0, {name} + {self.index.term(address)})"
         if is_half:
             return f"vload_half({self.index.text(address)}, {name})"
         element = f"{name}[{self.index.text(address)}]"
@@ -178,7 +178,7 @@ class ValuePrinter:
     ) -> str:
         is_half = stored == HALF and self.types.register(source) == "float"
         if lanes > 1:
-            pointer = f"{name} + {self.index.atom(address)}"
+            pointer = f"{name} + {self.index.term(address)}"
             store = f"vstore_half{lanes}_rte" if is_half else f"vstore{lanes}"
             return f"{store}({value}, 0, {pointer});"
         if is_half:
