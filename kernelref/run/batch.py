@@ -29,8 +29,13 @@ def join_sources(launches: Sequence[KernelLaunch]) -> tuple[str, list[str]]:
 
 
 def launch_boxes(launch: KernelLaunch) -> Iterator[tuple[Triple, Triple | None, Triple | None]]:
-    """Global size, local size and offset, in work-items, of each box of groups to launch."""
+    """Global size, local size and offset, in work-items, of each box of groups to launch.
+
+    A launch of no groups has no box: a driver would refuse it.
+    """
     unit = launch.local or (1, 1, 1)
+    if 0 in launch.groups:
+        return
     if launch.ranges is None:
         yield _times(launch.groups, unit), launch.local, None
         return

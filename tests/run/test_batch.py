@@ -40,6 +40,10 @@ def test_without_a_group_size_groups_count_work_items() -> None:
     ]
 
 
+def test_a_launch_of_no_groups_launches_nothing() -> None:
+    assert not list(launch_boxes(launch(GOOD, groups=(3, 0, 1))))
+
+
 @pytest.mark.parametrize(
     "box", [GroupRange((15, 0, 0), (2, 1, 1)), GroupRange((0, -1, 0), (1, 1, 1))]
 )
