@@ -311,6 +311,12 @@ def test_malformed_json(text: str, where: str) -> None:
     assert caught.value.where.startswith(where)
 
 
+def test_a_key_twice_is_refused() -> None:
+    text = dump_case(PLAIN).replace('"rules": "sound"', '"rules": "sound",\n "rules": "sound"')
+    with pytest.raises(InvalidInput, match="key 'rules' stands twice"):
+        parse_case(text)
+
+
 def test_damaged_text_is_read_or_refused() -> None:
     from kernelref.jobs.benchmarks.mutations import mutated
 

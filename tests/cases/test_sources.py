@@ -67,7 +67,9 @@ def test_a_place_can_be_named_again(folder) -> None:
 def test_places_are_read_in_the_order_given(folder) -> None:
     lines = (4, 1, 1, 4)
     specs = [f"{folder}/a.txt:{line}" for line in lines]
-    assert [source.place.line for source in kernels(specs)] == list(lines)
+    read = list(kernels(specs))
+    assert all(isinstance(source, KernelSource) for source in read)
+    assert [source.place.line for source in read] == list(lines)
 
 
 def test_one_bad_line_loses_nothing(folder) -> None:

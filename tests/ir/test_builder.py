@@ -64,6 +64,7 @@ CASES = {
         lambda x: np.pad(x.max(1, keepdims=True), [(1, 1), (0, 0)]),
     ),
     "flipped reduce": (lambda x: x.sum(1).flip(0), lambda x: x.sum(1, keepdims=True)[::-1]),
+    "stepped reduce": (lambda x: x.max(1).stride(2, 2), lambda x: x.max(1, keepdims=True)[::2]),
     "expanded reduce": (
         lambda x: x.reshape((1, 4, 6)).sum(2).expand((3, 4, 1)),
         lambda x: np.broadcast_to(x.sum(1)[None, :, None], (3, 4, 1)),

@@ -65,9 +65,11 @@ def test_a_store_alone_is_0_8_0_and_a_tuple_is_0_9() -> None:
     assert alone.opts is None
 
 
-def test_a_tuple_with_ops_that_0_9_1_dropped_is_0_9_0() -> None:
-    value = node("BinaryOps.SUB", load(1), load(2))
-    assert read_line(f"({store(value)},)").dialect is Dialect.V0_9_0
+@pytest.mark.parametrize("op", ["SUB", "DIV", "CMPEQ"])
+def test_a_tuple_with_ops_that_0_9_1_dropped_is_0_9_0(op: str) -> None:
+    value = node(f"BinaryOps.{op}", load(1), load(2))
+    dtype = "dtypes.bool" if op == "CMPEQ" else "dtypes.float"
+    assert read_line(f"({store(value, dtype=dtype)},)").dialect is Dialect.V0_9_0
 
 
 def test_several_outputs() -> None:
