@@ -27,7 +27,7 @@ from kernelref.ir.index import (
     simplify,
     variables,
 )
-from kernelref.ir.view import View, minus
+from kernelref.ir.view import View, minus, valid_reach
 
 Stack = tuple[View, ...]
 
@@ -136,17 +136,7 @@ def size_bound(views: Stack) -> int:
     """
     if is_never_valid(views):
         return 0
-    largest = bounds(_largest(views[0]))[1]
+    _, largest = valid_reach(views[0])
     if len(views) > 1:
         largest = min(largest, bounds(_located(views)[0])[1])
     return max(largest + 1, 0)
-
-
-def _largest(view: View) -> Sint:
-    """The largest address of a valid point, at the end of each range where the stride grows."""
-    total = view.offset
-    ranges = view.mask or tuple((0, n) for n in view.shape)
-    for stride, (begin, end) in zip(view.strides, ranges, strict=True):
-        ends = mul(stride, begin), mul(stride, minus(end, 1))
-        total = add(total, ends[1] if bounds(stride)[0] >= 0 else ends[0])
-    return total

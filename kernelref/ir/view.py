@@ -173,6 +173,21 @@ def minus(left: Sint, right: Sint) -> Sint:
     return add(left, mul(right, -1))
 
 
+def valid_reach(view: View) -> tuple[int, int]:
+    """The least and the largest address of a valid point; exact without symbolic parts.
+
+    Only for a View with a valid point.
+    """
+    low = high = view.offset
+    ranges = view.mask or tuple((0, n) for n in view.shape)
+    for stride, (begin, end) in zip(view.strides, ranges, strict=True):
+        first, last = mul(stride, begin), mul(stride, minus(end, 1))
+        if bounds(stride)[0] < 0:
+            first, last = last, first
+        low, high = add(low, first), add(high, last)
+    return bounds(low)[0], bounds(high)[1]
+
+
 @lru_cache(maxsize=1 << 14)
 def contiguous_strides(shape: tuple[Sint, ...]) -> tuple[Sint, ...]:
     """Row-major strides; 0 for axes of extent 1."""

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kernelref.errors import Unsupported
-from kernelref.ir.index import Sint, product
+from kernelref.ir.index import Sint, bounds, product
 from kernelref.ir.tinygrad_strides import real_strides
 from kernelref.ir.view import (
     SOUND,
@@ -16,6 +16,7 @@ from kernelref.ir.view import (
     contiguous_strides,
     is_maybe_lt,
     minus,
+    valid_reach,
 )
 from kernelref.ir.view_moves import keep_every, pad, permute, shrink
 from kernelref.ir.view_reshape import reshape
@@ -26,10 +27,10 @@ def merge_views(outer: View, inner: View, algebra: ViewAlgebra = SOUND) -> View 
     """The View that takes a point through `inner` and then `outer`, or None."""
     if algebra is ViewAlgebra.TINYGRAD_0_8_0:
         return _merge_by_real_strides(outer, inner)
-    if is_contiguous(outer, algebra):
+    if algebra is SOUND and (0 in inner.shape or _is_empty(inner)):
+        return View.create(inner.shape, mask=((0, 0),) * len(inner.shape))
+    if is_contiguous(outer, algebra) and (algebra is not SOUND or _stays_within(inner, outer)):
         return inner
-    if algebra is SOUND and 0 in inner.shape:
-        return View.create(inner.shape)
     if is_contiguous(inner, algebra):
         if inner.shape == outer.shape:
             return outer
@@ -49,6 +50,19 @@ def is_contiguous(view: View, algebra: ViewAlgebra) -> bool:
     if algebra in (ViewAlgebra.TINYGRAD_0_8_0, ViewAlgebra.TINYGRAD_0_9_0):
         return view.contiguous and view.strides == contiguous_strides(view.shape)
     return view.contiguous
+
+
+def _is_empty(view: View) -> bool:
+    return any(not is_maybe_lt(begin, end, SOUND) for begin, end in view.mask or ())
+
+
+def _stays_within(inner: View, outer: View) -> bool:
+    """Whether every valid point of `inner` is a row-major index of `outer`, which need not wrap it.
+
+    differs: a release takes that for granted.
+    """
+    least, largest = valid_reach(inner)
+    return least >= 0 and largest < bounds(product(outer.shape))[0]
 
 
 def _same_size(outer: View, inner: View, algebra: ViewAlgebra) -> bool:
@@ -197,8 +211,8 @@ def _narrowed_mask(
     assert outer.mask is not None
     extents = _ints(inner.shape)
     ranges = [[0, n] for n in extents]
-    for digit, bounds in zip(digits, outer.mask, strict=True):
-        begin, end = _ints(bounds)
+    for digit, valid in zip(digits, outer.mask, strict=True):
+        begin, end = _ints(valid)
         if digit.low >= begin and digit.high < end:
             continue
         if len(digit.steps) == 1:

@@ -192,6 +192,9 @@ def reshape(view: View, shape: tuple[Sint, ...], algebra: ViewAlgebra = SOUND) -
         return None
     if view.contiguous:
         return View.create(shape, algebra=algebra)
+    if algebra is SOUND:
+        # Runs are read off canonical strides; a View that a file gives need not have them.
+        view = View.create(view.shape, view.strides, view.offset, view.mask)
     strides = _new_strides(merged_runs(view, algebra), shape, algebra)
     if strides is None:
         return None

@@ -1,7 +1,8 @@
 """Random sequences of movement ops, and what they mean in numpy.
 
 The meaning is an array of row-major indices on which the same ops are done by numpy itself; padding
-is -1. No View takes part in it.
+is -1. No View takes part in it, but where a sequence starts from a stack of Views: then `address`
+gives the first array.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kernelref.ir.shapetracker import ShapeTracker
+from kernelref.ir.view import View
 
 Shape: TypeAlias = tuple[int, ...]
 Indices: TypeAlias = npt.NDArray[np.int64]
@@ -144,3 +146,42 @@ def _prime_factors(n: int) -> list[int]:
             n //= divisor
         divisor += 1
     return factors
+
+
+def random_stack(rng: random.Random) -> ShapeTracker:
+    """One to three Views as a file may give them: nothing about them need be canonical.
+
+    Strides overlap and are kept on axes of one, masks may be empty or whole, and an index into the
+    View below may lie outside it (it wraps). Addresses in the buffer are never negative.
+    """
+    views = [_random_view(rng, 0)]
+    for _ in range(rng.choice((0, 0, 1, 1, 2))):
+        views.append(_random_view(rng, prod(views[-1].shape)))  # type: ignore[arg-type]
+    return ShapeTracker(tuple(views))
+
+
+def _random_view(rng: random.Random, below: int) -> View:
+    shape = tuple(rng.choice((1, 2, 2, 3, 4, 6)) for _ in range(rng.randint(0, 4)))
+    strides = []
+    for i in range(len(shape)):
+        step = prod(shape[i + 1 :])
+        strides.append(rng.choice((0, 1, -1, 2, step, step, step, -step, rng.randint(-7, 9))))
+    least = sum(min(0, s * (n - 1)) for s, n in zip(strides, shape, strict=True))
+    offset = rng.choice((0, 0, 0, 1, 5)) - least
+    if below and rng.random() < 0.1:
+        offset += rng.randint(-9, below)
+    mask = None if rng.random() < 0.5 else tuple(_random_mask_range(rng, n) for n in shape)
+    return View(shape, tuple(strides), offset, mask)
+
+
+def _random_mask_range(rng: random.Random, n: int) -> tuple[int, int]:
+    begin = rng.choice((0, 0, rng.randint(0, n)))
+    return begin, rng.choice((n, n, rng.randint(begin, n)))
+
+
+def indices_of(st: ShapeTracker) -> Indices:
+    """The index array of a ShapeTracker, by its own `address`: where ops on it start from."""
+    shape = tuple(n for n in st.shape if isinstance(n, int))
+    address, valid = st.address(np.ogrid[tuple(slice(n) for n in shape)])
+    found = np.broadcast_to(np.where(valid, address, -1), shape)
+    return np.asarray(found, dtype=np.int64)
