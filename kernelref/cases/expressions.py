@@ -7,7 +7,6 @@ form, and writing a canonical form gives the same text again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import reduce
 from typing import Any, TypeAlias
 
 from kernelref.errors import InvalidInput
@@ -25,12 +24,14 @@ from kernelref.ir.index import (
     lt,
     mod,
     mul,
+    polynomial,
     variables,
 )
 
 Json: TypeAlias = Any
 MAX_OPERANDS = 64
 MAX_DEPTH = 32
+MAX_TERMS = 256
 
 _FUNCTIONS: dict[IndexOp, Callable[[Sint, Sint], Sint]] = {
     IndexOp.ADD: add,
@@ -99,7 +100,17 @@ def _applied(op: IndexOp, operands: list[Sint], where: str) -> Sint:
         raise InvalidInput(f"{op.value} has {len(operands)} operands, not 2", where=where)
     if op in _DIVISIONS and (not isinstance(operands[1], int) or operands[1] < 1):
         raise InvalidInput(f"{op.value} by {operands[1]}", where=where)
-    return reduce(_FUNCTIONS[op], operands)
+    result = operands[0]
+    for operand in operands[1:]:
+        # A product of sums is expanded: without a bound a short text takes for ever.
+        if op is IndexOp.MUL and _terms(result) * _terms(operand) > MAX_TERMS:
+            raise InvalidInput(f"a product of more than {MAX_TERMS} terms", where=where)
+        result = _FUNCTIONS[op](result, operand)
+    return result
+
+
+def _terms(value: Sint) -> int:
+    return len(polynomial(value))
 
 
 def variables_to_json(symbols: Iterable[Var], values: Mapping[str, int]) -> Json:

@@ -171,6 +171,8 @@ def _alu_fault(node: Alu) -> str | None:
 def _constant_fault(value: bool | int | float | Expr, dtype: DType) -> str | None:
     match value:
         case Expr():
+            if _magnitude(value) > MAX_NUMBER:
+                return "a symbolic value beyond 2**62"
             return None if dtype.is_int else f"a symbolic value of dtype {dtype}"
         case bool():
             return None

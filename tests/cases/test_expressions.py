@@ -72,6 +72,14 @@ def test_depth_is_bounded() -> None:
         expression_from_json(document, SYMBOLS, "x")
 
 
+def test_products_of_sums_are_bounded() -> None:
+    symbols = {f"v{i}": Var(f"v{i}", 0, 9) for i in range(64)}
+    sums = [["+", f"v{2 * i}", f"v{2 * i + 1}"] for i in range(32)]
+    assert expression_from_json(["*", *sums[:8]], symbols, "x")
+    with pytest.raises(InvalidInput, match="256 terms"):
+        expression_from_json(["*", *sums], symbols, "x")
+
+
 def test_a_bound_is_written_before_what_refers_to_it() -> None:
     z = Var("z", 1, 10)
     a = Var("a", 0, z - 1)

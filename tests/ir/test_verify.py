@@ -165,6 +165,7 @@ def test_a_bitcast_keeps_the_size() -> None:
         (-(1 << 64), INT32, "beyond 64 bits"),
         (Var("i", 1, 9), INT32, None),
         (Var("i", 1, 9), FLOAT, "symbolic value of dtype float"),
+        (Var("i", 1, 1 << 63), INT32, "beyond 2**62"),
     ],
 )
 def test_constants(value, dtype: DType, message: str | None) -> None:
