@@ -122,11 +122,14 @@ def partitions(count: int) -> Iterator[list[range]]:
 
 
 def cover(total: int, maxima: tuple[int, int, int]) -> tuple[int, int, int] | None:
-    """Three sizes within the maxima whose product is at least `total`."""
-    x = _divisor(total, maxima[0])
-    y = _divisor(-(-total // x), maxima[1])
-    z = -(-total // (x * y))
-    return (x, y, z) if z <= maxima[2] else None
+    """Three sizes within the maxima whose product is at least `total`: equal where that is near."""
+    for size in (_divisor, min):
+        x = size(total, maxima[0])
+        y = size(-(-total // x), maxima[1])
+        z = -(-total // (x * y))
+        if z <= maxima[2]:
+            return x, y, z
+    return None
 
 
 def _divisor(total: int, most: int) -> int:
