@@ -115,6 +115,8 @@ class Digit(NamedTuple):
 
 def _merge_linear(outer: View, inner: View, algebra: ViewAlgebra) -> View | None:
     """Follow each inner axis through the outer coordinates; int Views without an inner mask."""
+    if 0 in inner.shape:
+        raise Unsupported("release-raises", "a variable over an axis of extent 0")
     digits = _digits(outer, inner)
     groups = _closed_groups(digits, _ints(outer.shape), inner)
     if groups is None:
@@ -123,16 +125,14 @@ def _merge_linear(outer: View, inner: View, algebra: ViewAlgebra) -> View | None
         joined = reshape(outer, groups, algebra)
         return None if joined is None else merge_views(joined, inner, algebra)
     if outer.mask is not None:
-        narrowed = _narrowed_mask(outer, inner, digits)
-        if narrowed is None:
-            return None
+        narrowed, is_product = _narrowed_mask(outer, inner, digits)
         if narrowed != tuple((0, n) for n in inner.shape):
             masked = View.create(
                 inner.shape, inner.strides, inner.offset, narrowed, algebra=algebra
             )
-            if masked == inner:
-                raise Unsupported("release-raises", "merging an empty View never ends")
             return merge_views(outer, masked, algebra)
+        if not is_product:
+            return None
     strides = [0] * len(inner.shape)
     offset = outer.offset
     for digit, stride in zip(digits, _ints(outer.strides), strict=True):
@@ -206,11 +206,15 @@ def _closed_groups(
 
 def _narrowed_mask(
     outer: View, inner: View, digits: list[Digit]
-) -> tuple[tuple[int, int], ...] | None:
-    """The ranges of inner axes in which the outer mask holds; None where it is not a product."""
+) -> tuple[tuple[tuple[int, int], ...], bool]:
+    """The ranges of inner axes outside which the outer mask fails, and whether it holds inside.
+
+    It may not hold inside where an outer coordinate depends on several inner axes.
+    """
     assert outer.mask is not None
     extents = _ints(inner.shape)
     ranges = [[0, n] for n in extents]
+    is_product = True
     for digit, valid in zip(digits, outer.mask, strict=True):
         begin, end = _ints(valid)
         if digit.low >= begin and digit.high < end:
@@ -225,8 +229,8 @@ def _narrowed_mask(
         elif not digit.steps and ranges:
             ranges[0][1] = 0
         else:
-            return None
-    return tuple((begin, end) for begin, end in ranges)
+            is_product = False
+    return tuple((begin, end) for begin, end in ranges), is_product
 
 
 def invert_view(view: View, shape: tuple[Sint, ...], algebra: ViewAlgebra = SOUND) -> View | None:

@@ -61,6 +61,10 @@ def expand(view: View, shape: tuple[Sint, ...], algebra: ViewAlgebra = SOUND) ->
         return View.create(shape, algebra=algebra)
     if any(n not in (m, 1) for n, m in zip(view.shape, shape, strict=True)):
         raise InvalidInput(f"cannot expand shape {spell(view.shape)} to {spell(shape)}")
+    if algebra is not SOUND and any(
+        n != m and stride != 0 for n, m, stride in zip(view.shape, shape, view.strides, strict=True)
+    ):
+        raise Unsupported("release-raises", "an axis of extent 1 whose stride is not 0")
     mask = None
     if view.mask is not None:
         mask = tuple(

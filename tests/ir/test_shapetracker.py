@@ -19,6 +19,7 @@ from kernelref.jobs.benchmarks.movement import (
     buffer_of,
     moved,
     random_case,
+    random_stack_case,
     tracked,
 )
 from kernelref.jobs.benchmarks.view_checks import element_map, first_fault, inverse
@@ -45,7 +46,7 @@ def test_random_stacks_as_files_may_give_them() -> None:
     rng = random.Random(31)
     counts: Counter[str] = Counter()
     for _ in range(500):
-        found = check_stack(rng, counts)
+        found = check_stack(*random_stack_case(rng), counts)
         assert found is None, found
     assert counts["merges"] > 100
 
@@ -108,8 +109,8 @@ def _no_carry(digits: Any, shape: tuple[int, ...], inner: View) -> tuple[int, ..
     return shape
 
 
-def _unmasked(outer: View, inner: View, digits: Any) -> tuple[tuple[int, int], ...]:
-    return tuple((0, n) for n in inner.shape if isinstance(n, int))
+def _unmasked(outer: View, inner: View, digits: Any) -> tuple[tuple[tuple[int, int], ...], bool]:
+    return tuple((0, n) for n in inner.shape if isinstance(n, int)), True
 
 
 def test_symbolic_movement_ops_equal_numpy_at_every_binding() -> None:

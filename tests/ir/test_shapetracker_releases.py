@@ -21,6 +21,7 @@ from kernelref.jobs.benchmarks.movement import (
     MovementCase,
     buffer_of,
     random_case,
+    random_stack_case,
     tracked,
 )
 from kernelref.jobs.benchmarks.release_views import ReleaseViews
@@ -41,10 +42,12 @@ def views(request: pytest.FixtureRequest) -> Iterator[ReleaseViews]:
 
 def test_random_movement_ops(views: ReleaseViews) -> None:
     rng = random.Random(99)
-    for _ in range(250):
+    for _ in range(200):
         case = random_case(rng)
         start, array = ShapeTracker.from_shape(case.start), buffer_of(case.start)
         found = views.check(start, case.ops, array)
+        assert found is None, found
+        found = views.check(*random_stack_case(rng))
         assert found is None, found
     assert views.counts["equal"] == views.counts["steps"] > 800
 

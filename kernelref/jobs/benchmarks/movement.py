@@ -160,6 +160,18 @@ def random_stack(rng: random.Random) -> ShapeTracker:
     return ShapeTracker(tuple(views))
 
 
+def random_stack_case(rng: random.Random) -> tuple[ShapeTracker, tuple[Movement, ...]]:
+    """A stack and up to four ops on it."""
+    start = random_stack(rng)
+    array, ops = indices_of(start), []
+    for _ in range(rng.randint(0, 4)):
+        op = random_op(rng, array.shape)
+        if moved(array, op).size <= MOST_POINTS:
+            array = moved(array, op)
+            ops.append(op)
+    return start, tuple(ops)
+
+
 def _random_view(rng: random.Random, below: int) -> View:
     shape = tuple(rng.choice((1, 2, 2, 3, 4, 6)) for _ in range(rng.randint(0, 4)))
     strides = []
@@ -170,7 +182,11 @@ def _random_view(rng: random.Random, below: int) -> View:
     offset = rng.choice((0, 0, 0, 1, 5)) - least
     if below and rng.random() < 0.1:
         offset += rng.randint(-9, below)
-    mask = None if rng.random() < 0.5 else tuple(_random_mask_range(rng, n) for n in shape)
+    mask = (
+        None
+        if not shape or rng.random() < 0.5
+        else tuple(_random_mask_range(rng, n) for n in shape)
+    )
     return View(shape, tuple(strides), offset, mask)
 
 

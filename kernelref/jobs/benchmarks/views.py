@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from kernelref.ir.shapetracker import ShapeTracker
 from kernelref.jobs.benchmarks.movement import (
-    MOST_POINTS,
     Indices,
     Movement,
     MovementCase,
@@ -22,8 +21,7 @@ from kernelref.jobs.benchmarks.movement import (
     indices_of,
     moved,
     random_case,
-    random_op,
-    random_stack,
+    random_stack_case,
     tracked,
 )
 from kernelref.jobs.benchmarks.release_views import ReleaseViews
@@ -57,11 +55,12 @@ def run(
         for done in range(cases):
             case = random_case(rng, longest=longest)
             start, array = ShapeTracker.from_shape(case.start), buffer_of(case.start)
-            found = [
-                check_case(case, counts),
-                *(other.check(start, case.ops, array) for other in compared),
-                check_stack(rng, counts) if done % 4 == 3 else None,
-            ]
+            found = [check_case(case, counts)]
+            found += [other.check(start, case.ops, array) for other in compared]
+            if done % 4 == 3:
+                stack, ops = random_stack_case(rng)
+                found.append(check_stack(stack, ops, counts))
+                found += [other.check(stack, ops) for other in compared]
             counts["faults"] += sum(fault is not None for fault in found)
             findings += [fault for fault in found if fault is not None]
             if progress is not None:
@@ -88,21 +87,17 @@ def check_case(case: MovementCase, counts: Counter[str]) -> str | None:
     return None
 
 
-def check_stack(rng: random.Random, counts: Counter[str]) -> str | None:
-    """The same for up to four ops on a random stack of Views, and for the stack itself."""
-    start = st = random_stack(rng)
-    array = indices_of(st)
+def check_stack(start: ShapeTracker, ops: Sequence[Movement], counts: Counter[str]) -> str | None:
+    """The same for ops on a stack of Views, and for the stack itself."""
+    st, array = start, indices_of(start)
     counts["stacks"] += 1
-    ops: list[Movement] = []
-    while True:
-        found = _step_fault(st, array, counts)
+    found = _step_fault(st, array, counts)
+    for op in ops:
         if found is not None:
-            return f"{start.views} {ops}: {found}; {st.views}"
-        op = random_op(rng, array.shape)
-        if len(ops) == 4 or moved(array, op).size > MOST_POINTS:
-            return None
-        ops.append(op)
+            break
         st, array = tracked(st, op), moved(array, op)
+        found = _step_fault(st, array, counts)
+    return None if found is None else f"{start.views} {list(ops)}: {found}; {st.views}"
 
 
 def _step_fault(st: ShapeTracker, array: Indices, counts: Counter[str]) -> str | None:
