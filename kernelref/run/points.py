@@ -56,8 +56,8 @@ def iteration_points(ast: Ast, variables: Variables) -> int:
 def buffer_elements(ast: Ast, variables: Variables) -> dict[int, int]:
     """How many elements each buffer needs so that every valid address lies in it.
 
-    Law: 1 + the largest address of the first view (the one on the buffer's side) over all uses; an
-    image has as many as its shape says.
+    Law: 1 + the largest address of the first view (the one on the buffer's side) over all uses, and
+    at least 1; an image has as many as its shape says.
     """
     elements: dict[int, int] = {}
     for node in postorder(ast):
@@ -65,7 +65,7 @@ def buffer_elements(ast: Ast, variables: Variables) -> dict[int, int]:
             needed = _reach(node.st.bind(variables).views[0])
             if node.dtype.image:
                 needed = max(needed, math.prod(node.dtype.image))
-            elements[node.buffer] = max(needed, elements.get(node.buffer, 0))
+            elements[node.buffer] = max(needed, elements.get(node.buffer, 1))
     return dict(sorted(elements.items()))
 
 

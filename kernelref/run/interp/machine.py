@@ -123,8 +123,8 @@ class Machine:
             ):
                 neutral = semantics.constant(semantics.identity(op, dtype), dtype)
                 (term,) = self.merged((self.scalar(right),), (neutral,))
-                shape = np.broadcast_shapes(term.shape, (1,) * len(frame.shape))
-                frame.pending[register.name].append(np.broadcast_to(term, (1, *shape)))
+                ones = (1,) * (1 + len(frame.shape) - term.ndim)
+                frame.pending[register.name].append(term.reshape(*ones, *term.shape))
             case lir.Assign(register, value):
                 self.registers[register.name] = self.merged(self.value(value), self.value(register))
             case lir.DefineIndex(variable, expr):
