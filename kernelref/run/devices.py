@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import multiprocessing
 import os
+import shlex
 import shutil
 import sys
 import tempfile
@@ -206,13 +207,15 @@ def prepare_worker(kind: DeviceKind, private: Path, threads: int) -> None:
 
 def _put_linker(folder: Path) -> None:
     """Put a program `ld` into `folder` that runs `run/elf_link`."""
-    program = folder / "ld"
-    program.write_text(
-        f"#!{sys.executable} -IS\n"
-        f"import sys\nsys.path.insert(0, {str(Path(elf_link.__file__).parents[2])!r})\n"
-        "from kernelref.run.elf_link import main\n"
-        f"sys.exit(main(sys.argv[1:], {shutil.which('ld')!r}))\n"
+    code = (
+        f"import sys; sys.path.insert(0, {str(Path(elf_link.__file__).parents[2])!r}); "
+        "from kernelref.run.elf_link import main; "
+        f"sys.exit(main(sys.argv[1:], {shutil.which('ld')!r}))"
     )
+    program = folder / "ld"
+    # By way of a shell, since the system limits what may stand behind `#!`.
+    command = shlex.join([sys.executable, "-IS", "-c", code])
+    program.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
     program.chmod(0o755)
 
 
