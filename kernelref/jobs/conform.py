@@ -23,6 +23,7 @@ from kernelref.jobs.conform_report import ConformReport, Finding
 from kernelref.jobs.progress import Progress, silent
 from kernelref.opt.limits import Limits
 from kernelref.opt.opt import Opt
+from kernelref.optimizers.dialect import translate
 from kernelref.optimizers.installed import InstalledOptimizer
 from kernelref.optimizers.interface import (
     Accepted,
@@ -99,11 +100,16 @@ class Conform:
         return self.report
 
     def _readable(self, source: KernelSource | Unreadable) -> Named | None:
+        """The kernel in the release's own words, which both sides are given."""
         self.report.read += 1
         if isinstance(source, Unreadable):
             self.report.unsupported["unreadable"] += 1
             return None
-        return Named(str(source.place), source.ast)
+        try:
+            return Named(str(source.place), translate(source.ast, self.release.dialect))
+        except Unsupported as error:
+            self.report.unsupported[error.reason] += 1
+            return None
 
     # Heuristics.
 

@@ -48,10 +48,12 @@ _COMMON = frozenset({
     Op.EXP2, Op.LOG2, Op.SIN, Op.SQRT,
 })  # fmt: skip
 _BEFORE_0_9_1 = _COMMON | {Op.SUB, Op.DIV, Op.CMPEQ}
+# 0.8.0 has the word MULACC, but its construction counts operations and falls over on this one.
+_OLDEST = _BEFORE_0_9_1 - {Op.MULACC}
 
 DIALECTS: dict[str, Dialect] = {
     "0.8.0": Dialect(
-        "0.8.0", _BEFORE_0_9_1,
+        "0.8.0", _OLDEST,
         several_outputs=False, several_reduces=False, symbolic_constants=False,
     ),
     "0.9.0": Dialect("0.9.0", _BEFORE_0_9_1, several_reduces=False),
@@ -135,6 +137,12 @@ def _not_equal(node: Alu) -> Value:
     return Alu(Op.NEG, (Alu(Op.CMPEQ, node.src),))
 
 
+def _multiply_accumulate(node: Alu) -> Value:
+    """a * b + c, each rounded."""
+    left, right, addend = node.src
+    return Alu(Op.ADD, (Alu(Op.MUL, (left, right)), addend))
+
+
 def _shift_left(node: Alu) -> Value:
     """a << n = a * 2**n, wrapped."""
     return Alu(Op.MUL, (node.src[0], _power_of_two(node, "shift-left")))
@@ -172,4 +180,5 @@ def _constant(value: int | float, dtype: DType, shape: tuple[Sint, ...]) -> Cons
 _REWRITES: dict[Op, Callable[[Alu], Value]] = {
     Op.SUB: _subtract, Op.DIV: _divide, Op.CMPEQ: _equal, Op.RECIP: _reciprocal,
     Op.IDIV: _integer_divide, Op.CMPNE: _not_equal, Op.SHL: _shift_left, Op.SHR: _shift_right,
+    Op.MULACC: _multiply_accumulate,
 }  # fmt: skip

@@ -39,6 +39,8 @@ def attempt(function: Any) -> Any:
 def state_of(kernel: Any) -> dict[str, Any]:
     """Shapes, colours, views, strides, masks, applied opts."""
     options = getattr(kernel, "tensor_core_opts", None)
+    # Aliases of a tensor core's operands come after the AST's own buffers (0.8.0 makes them early).
+    memory = [buffer for buffer in kernel.bufs if type(buffer).__name__ != "LocalBuffer"]
     return {
         "full_shape": write_sints(kernel.full_shape),
         "output_shape": write_sints(kernel.sts[0].shape),
@@ -54,22 +56,18 @@ def state_of(kernel: Any) -> dict[str, Any]:
             [list(options.axes[:2]), list(options.axes_exist)],
         "applied_opts": actions_of(kernel.applied_opts),
         "full_buffer": kernel.full_buf_index,
-        "buffers": [buffer_of(buffer) for buffer in kernel.bufs],
-        "sts": [tracker_of(st) for st in kernel.sts],
+        "buffers": [buffer_of(buffer) for buffer in memory],
+        "sts": [tracker_of(st) for st in kernel.sts[: len(memory)]],
     }  # fmt: skip
 
 
 def buffer_of(buffer: Any) -> list[Any]:
-    """["mem", number, dtype], ["const", value, dtype] or ["local", name, size]."""
-    match type(buffer).__name__:
-        case "MemBuffer":
-            return ["mem", buffer.idx, write_dtype(buffer.dtype)]
-        case "ConstBuffer":
-            plain = isinstance(buffer.val, bool | int | float)
-            return ["const", buffer.val if plain else write_sint(buffer.val),
-                    write_dtype(buffer.dtype)]  # fmt: skip
-        case _:
-            return ["local", buffer.name, buffer.size]
+    """["mem", number, dtype] or ["const", value, dtype]."""
+    dtype = write_dtype(buffer.dtype)
+    if type(buffer).__name__ == "MemBuffer":
+        return ["mem", buffer.idx, dtype]
+    plain = isinstance(buffer.val, bool | int | float)
+    return ["const", buffer.val if plain else write_sint(buffer.val), dtype]
 
 
 def tracker_of(st: Any) -> dict[str, Any]:
