@@ -121,7 +121,7 @@ def _truncating_quotient(a: Any, b: Any) -> Any:
     return abs(a) // abs(b) * (1 - 2 * (((a < 0) * 1) ^ ((b < 0) * 1)))
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 14)
 def variables(expr: Sint) -> frozenset[Var]:
     """The variables that `expr` reads, those in symbolic bounds too."""
     match expr:
@@ -135,17 +135,31 @@ def variables(expr: Sint) -> frozenset[Var]:
 
 def substitute(expr: Sint, values: Mapping[str, Sint]) -> Sint:
     """`expr` with variables replaced by name, in canonical form; bounds of the others as well."""
+    return _substitute(expr, values, {}) if isinstance(expr, Expr) else expr
+
+
+def _substitute(expr: Expr, values: Mapping[str, Sint], known: dict[Expr, Sint]) -> Sint:
+    """`known` holds what is done: an address shares most of its parts."""
+    if expr in known:
+        return known[expr]
+    result: Sint
     match expr:
         case Var(name, low, high):
             if name in values:
-                return sint(values[name])
-            return expr if isinstance(high, int) else Var(name, low, substitute(high, values))
+                result = sint(values[name])
+            elif isinstance(high, int):
+                result = expr
+            else:
+                result = Var(name, low, _substitute(high, values, known))
         case Binary(op, left, right):
-            return _APPLY[op](substitute(left, values), substitute(right, values))
+            ends = _substitute(left, values, known), _substitute(right, values, known)
+            result = _APPLY[op](*ends)
         case Int(value):
-            return value
+            result = value
         case _:
-            return expr
+            raise AssertionError(f"not an index expression: {expr!r}")
+    known[expr] = result
+    return result
 
 
 _APPLY: dict[IndexOp, Callable[[Sint, Sint], Sint]] = {

@@ -32,7 +32,7 @@ def bounds(value: Sint) -> Bounds:
     return _bounds(value) if isinstance(value, Expr) else (int(value), int(value))
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 14)
 def _bounds(expr: Expr) -> Bounds:
     match expr:
         case Int(value):

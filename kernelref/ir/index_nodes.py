@@ -126,7 +126,7 @@ def as_expr(value: Sint) -> Expr:
     return value if isinstance(value, Expr) else Int(int(value))
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 14)
 def order_key(expr: Expr) -> tuple[Any, ...]:
     """Orders expressions by structure, so that canonical forms do not depend on history."""
     match expr:
@@ -139,7 +139,7 @@ def order_key(expr: Expr) -> tuple[Any, ...]:
     raise AssertionError(f"not an index expression: {expr!r}")
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 14)
 def _monomial_key(monomial: Monomial) -> tuple[Any, ...]:
     return (not monomial, *(order_key(atom) for atom in monomial))
 
@@ -175,7 +175,7 @@ def polynomial(value: Sint) -> Polynomial:
     return (((), int(value)),) if value else ()
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 14)
 def _polynomial(expr: Expr) -> Polynomial:
     match expr:
         case Int(value):
@@ -188,7 +188,7 @@ def _polynomial(expr: Expr) -> Polynomial:
             return (((expr,), 1),)
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 14)
 def from_polynomial(terms: Polynomial) -> Sint:
     """The canonical expression of a polynomial whose monomials are in order."""
     total: Expr | None = None
@@ -227,7 +227,7 @@ def add(*values: Sint) -> Sint:
     return _sum(tuple(parts), constant)
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 14)
 def _sum(parts: tuple[Expr, ...], constant: int) -> Sint:
     return from_polynomial(_sum_polynomials([*map(_polynomial, parts), polynomial(constant)]))
 
@@ -241,7 +241,7 @@ def mul(left: Sint, right: Sint) -> Sint:
     return _product(left, right)
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 14)
 def _product(left: Expr, right: Sint) -> Sint:
     return from_polynomial(_product_of_polynomials(_polynomial(left), polynomial(right)))
 

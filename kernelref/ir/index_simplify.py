@@ -39,7 +39,7 @@ def simplify(value: Sint) -> Sint:
     return _simplify(value) if isinstance(value, Expr) else value
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 14)
 def _simplify(expr: Expr) -> Sint:
     match expr:
         case Int(value):

@@ -194,7 +194,7 @@ class ShapeTracker:
         return tinygrad_strides.claimed_size(self.views, self.algebra)
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 12)
 def _real_size(views: tuple[View, ...]) -> int:
     tracker = ShapeTracker(views).simplify()
     shape = [n for n in tracker.shape if isinstance(n, int)]

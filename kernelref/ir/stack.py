@@ -32,7 +32,7 @@ from kernelref.ir.view import View, minus, valid_reach
 Stack = tuple[View, ...]
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 12)
 def axis_variables(views: Stack) -> tuple[Sint, ...]:
     """One variable an axis, idx0, idx1, ..., from 0 to the extent less 1; 0 for an axis of one.
 
@@ -83,12 +83,12 @@ def _locate_in_view(view: View, point: Sequence[Sint]) -> tuple[Sint, list[Sint]
     return address, conditions
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 12)
 def _located(views: Stack) -> tuple[Sint, Sint]:
     return locate(views, axis_variables(views), simplified=True)
 
 
-@lru_cache(maxsize=1 << 15)
+@lru_cache(maxsize=1 << 12)
 def real_strides(views: Stack, *, ignore_valid: bool) -> tuple[Sint | None, ...]:
     """Per axis by how much the address grows; None where masked or not linear."""
     if len(views) == 1 and views[0].mask is None:

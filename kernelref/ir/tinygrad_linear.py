@@ -153,7 +153,7 @@ def bounds(value: Number, *, old: bool = False) -> tuple[Number, Number]:
     return (value, value) if isinstance(value, int) else _bounds(value, old)
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 12)
 def _bounds(value: Linear, old: bool) -> tuple[Number, Number]:
     low: Number = value.constant
     high: Number = value.constant

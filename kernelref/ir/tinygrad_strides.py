@@ -45,7 +45,7 @@ class Located(NamedTuple):
     axes: tuple[Number, ...]
 
 
-@lru_cache(maxsize=1 << 15)
+@lru_cache(maxsize=1 << 12)
 def located(views: tuple[View, ...], algebra: ViewAlgebra) -> Located:
     """Address and validity as the release's arithmetic gives them.
 
@@ -154,7 +154,7 @@ def _merged_address(view: View, address: Number) -> Number:
     return plus(from_sint(view.offset), *reversed(steps))
 
 
-@lru_cache(maxsize=1 << 15)
+@lru_cache(maxsize=1 << 12)
 def real_strides(
     views: tuple[View, ...], algebra: ViewAlgebra, *, ignore_valid: bool
 ) -> tuple[Sint | None, ...]:

@@ -188,7 +188,7 @@ def valid_reach(view: View) -> tuple[int, int]:
     return bounds(low)[0], bounds(high)[1]
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 12)
 def contiguous_strides(shape: tuple[Sint, ...]) -> tuple[Sint, ...]:
     """Row-major strides; 0 for axes of extent 1."""
     strides: list[Sint] = []
@@ -199,7 +199,7 @@ def contiguous_strides(shape: tuple[Sint, ...]) -> tuple[Sint, ...]:
     return tuple(reversed(strides))
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 12)
 def _create(
     shape: tuple[Sint, ...],
     strides: tuple[Sint, ...] | None,

@@ -22,7 +22,7 @@ from kernelref.ir.view_moves import keep_every, pad, permute, shrink
 from kernelref.ir.view_reshape import reshape
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 12)
 def merge_views(outer: View, inner: View, algebra: ViewAlgebra = SOUND) -> View | None:
     """The View that takes a point through `inner` and then `outer`, or None."""
     if algebra is ViewAlgebra.TINYGRAD_0_8_0:

@@ -177,7 +177,7 @@ def check_reshape(view: View, shape: tuple[Sint, ...]) -> None:
         raise InvalidInput(f"cannot reshape {spell(view.shape)} to {spell(shape)}")
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 12)
 def reshape(view: View, shape: tuple[Sint, ...], algebra: ViewAlgebra = SOUND) -> View | None:
     """The View with other extents over the same row-major points, or None.
 
