@@ -68,6 +68,8 @@ class IndexPrinter:
             name = _FLOORING[op] + ("_long" if wide else "")
             self.used.add(name)
             return f"{name}({self._text(left, wide)[0]}, {self._text(right, wide)[0]})", _ATOM
+        if op is IndexOp.MUL and right is Int(-1):
+            return f"-{self._at(left, _ATOM, wide)}", _PRODUCT
         sign, level, left_level, right_level = _SPELLING[op]
         positive = _negated(right) if op is IndexOp.ADD else None
         if positive is not None:

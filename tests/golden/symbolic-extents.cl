@@ -1,0 +1,16 @@
+// no opts
+// groups ((start_pos+1), 4, 1), local (1, 1, 1), 0 shared bytes
+#pragma OPENCL FP_CONTRACT OFF
+__kernel void symbolic_extents(__global float* data0, __global const float* data1, __global const float* data2, const int var_start_pos) {
+  int gidx0 = get_global_id(0);
+  int gidx1 = get_global_id(1);
+  float acc0 = 0.0f;
+  for (int r0 = 0; r0 < 8; r0++) {
+    float val0 = data1[r0 + gidx1*8];
+    float val1 = data2[r0 + gidx0*8 + gidx1*8 + gidx1*var_start_pos*8];
+    float alu0 = val0 * val1;
+    acc0 = acc0 + alu0;
+  }
+  float alu1 = acc0 * 0.125f;
+  data0[gidx0 + gidx1 + gidx1*var_start_pos] = alu1;
+}
