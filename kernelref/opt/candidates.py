@@ -25,7 +25,8 @@ TENSOR_CHOICES = 9
 def candidates(kernel: Kernel) -> tuple[Opt, ...]:
     """Every opt that the kernel's rule set permits, with the amounts worth trying of its record.
 
-    An amount that is the whole axis is left out where 0 stands for it.
+    An amount that is the whole axis is left out where 0 stands for it. Under a release's rule set
+    one may still be Unsupported: permitted there, but with counts that no types of axes fit.
     """
     return tuple(opt for op in kernel.rules.checks for opt in _legal(kernel, op))
 

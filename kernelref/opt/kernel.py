@@ -14,7 +14,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kernelref.errors import KernelOptError
+from kernelref.errors import KernelOptError, Unsupported
 from kernelref.ir.ast import Ast, Constant, Node, Reduce
 from kernelref.ir.dtype import FLOAT, HALF
 from kernelref.ir.index import Expr, Sint, Var, variables
@@ -75,11 +75,12 @@ class Kernel:
         """The kernel after `opt`.
 
         Raises: KernelOptError, naming the check, when it is not legal here; OptBroke where the
-        release that the rule set copies falls over.
+        release that the rule set copies falls over, Unsupported where it goes on in a state that
+        typed axes cannot hold.
         """
         return apply_opt(self, opt)[0]
 
-    def attempt(self, opt: Opt) -> Kernel | KernelOptError | OptBroke:
+    def attempt(self, opt: Opt) -> Kernel | KernelOptError | OptBroke | Unsupported:
         """As `apply_opt`, but the error is the answer: for those who ask, not insist."""
         taken = attempt(self, opt)
         return taken[0] if isinstance(taken, tuple) else taken

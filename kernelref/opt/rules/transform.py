@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kernelref.errors import KernelOptError
+from kernelref.errors import KernelOptError, Unsupported
 from kernelref.opt.axis import Axis, AxisType
 from kernelref.opt.broke import OptBroke
 from kernelref.opt.opt import OptOps
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kernelref.opt.kernel import Kernel
 
 
-Refusal = KernelOptError | OptBroke
+Refusal = KernelOptError | OptBroke | Unsupported
 Taken = tuple["Kernel", tuple[Step, ...]]
 
 
@@ -45,7 +45,10 @@ def refusal(check: Check, request: Request) -> Refusal:
 
 
 def take(kernel: Kernel, request: Request, made: AxisType | None = None) -> tuple[Kernel, Step]:
-    """The kernel after the request's step; `made` overrides the type of the new axis."""
+    """The kernel after the request's step; `made` overrides the type of the new axis.
+
+    Raises: Unsupported where a release goes on in a state that typed axes cannot hold.
+    """
     step = request.step()
     assert step is not None
     if made is not None and isinstance(step, Split):
