@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kernelref.cases.sources import KernelSource, Unreadable, list_kernels, read_kernels, sample
-from kernelref.errors import Unsupported
+from kernelref.errors import InvalidInput, Unsupported
 from kernelref.jobs.choices import limits_of, rules_of
 from kernelref.jobs.conform_compare import compare, compare_states
 from kernelref.jobs.conform_deviations import Step, deviation_of
@@ -54,11 +54,13 @@ def conform(
     `count` kernels are sampled by `seed`; `sequences` in all are spread over them and the limits.
     Raises: InvalidInput, ReleaseMissingError, WorkerError when no worker can start.
     """
+    presets = {name: limits_of(name) for name in limits}
     release = open_optimizer(optimizer)
     if not isinstance(release, InstalledOptimizer):
-        raise Unsupported("conform", f"{optimizer} is not a release; the reference is compared to")
+        message = "the reference is what is compared; name a release"
+        raise InvalidInput(message, where=f"--optimizer {optimizer}")
     try:
-        job = Conform(release, {name: limits_of(name) for name in limits}, seed, progress)
+        job = Conform(release, presets, seed, progress)
         job.run(kernels, count, sequences, length)
         return job.report.as_json()
     finally:
