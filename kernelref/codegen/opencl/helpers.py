@@ -2,7 +2,8 @@
 
 Everything stands under its own `#ifndef`, so that the texts of several kernels can be built as
 one program. Half and bfloat16 live in float registers where the device has no such arithmetic:
-`*_round` rounds a float to the nearest value of the narrow type, ties to even.
+`*_round` rounds a float to the nearest value of the narrow type, ties to even. From double that
+takes one rounding, not two: float keeps the leading bits and, in its last one, whether any follow.
 
 Source: OpenCL C 1.2, sections 6.12.7 (vload_half, vstore_half) and 6.12.14 (images).
 """
@@ -42,11 +43,11 @@ float4 half_round4(float4 x) {
     "half_round_double": Helper(
         """\
 float half_round_double(double x) {
-  ushort bits;
-  vstore_half_rte(x, 0, (half*)&bits);
-  return half_of_bits(bits);
+  float towards_zero = convert_float_rtz(x);
+  uint is_inexact = (double)towards_zero != x;
+  return half_round(as_float(as_uint(towards_zero) | is_inexact));
 }""",
-        ("half_of_bits",),
+        ("half_round",),
     ),
     "bfloat16_of_bits": Helper("""\
 float bfloat16_of_bits(ushort bits) { return as_float((uint)bits << 16); }"""),
