@@ -22,6 +22,7 @@ import pickle
 import shutil
 import signal
 import tempfile
+import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -35,9 +36,10 @@ from kernelref.errors import DeviceError
 from kernelref.run.devices import DEFAULT_DEVICE, device_kind
 from kernelref.run.job import Budget, KernelLaunch, LaunchResult
 from kernelref.run.outcome import Outcome
-from kernelref.run.worker import BUILDING, EXIT_DAMAGED, WorkerSetup, work
+from kernelref.run.worker import BUILDING, EXIT_DAMAGED, WorkerSetup, arrivals, arrive, work
 
 GRACE_SECONDS = 30.0
+ARRIVAL_SECONDS = 10.0
 LAST_WORDS_LENGTH = 1000
 
 _MEMORY_WORDS = ("bad_alloc", "out of memory", "Cannot allocate memory", "failed to allocate")
@@ -87,12 +89,16 @@ class DevicePool:
         self._setup = WorkerSetup(self.kind, self.budget, threads, self.folder)
         # Spawned, not forked: a driver must not be inherited, and the parent has threads.
         context = multiprocessing.get_context("spawn")
-        self._pool = ProcessPool(max_workers=workers, context=context)
+        self._pool = ProcessPool(
+            max_workers=workers, initializer=arrive, initargs=(self.folder,), context=context
+        )
 
     def __enter__(self) -> DevicePool:
         return self
 
     def __exit__(self, *exc: object) -> None:
+        if self._batches:
+            self._await_workers()
         self._pool.stop()  # type: ignore[no-untyped-call]  # pebble leaves it without types
         self._pool.join()
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -131,6 +137,15 @@ class DevicePool:
         finally:
             for future in active:
                 future.cancel()
+
+    def _await_workers(self) -> None:
+        """Let workers that take another's place arrive: ended on the way, they would print why."""
+        deadline = time.monotonic() + ARRIVAL_SECONDS
+        while time.monotonic() < deadline:
+            alive = {str(process.pid) for process in multiprocessing.active_children()}
+            if len(alive & arrivals(self.folder)) >= self.workers:
+                return
+            time.sleep(0.02)
 
     def _take(self, source: Iterator[tuple[int, KernelLaunch]], waiting: int) -> Batch | None:
         """The next batch, unless too many results wait for an earlier one."""

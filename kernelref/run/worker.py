@@ -47,6 +47,16 @@ _ENDING = frozenset((Outcome.OUT_OF_BOUNDS, Outcome.OUT_OF_MEMORY))
 _OPEN: list[Runner] = []
 
 
+def arrive(folder: Path) -> None:
+    """Leave a sign in `folder` that this worker has started."""
+    (folder / f"arrived-{os.getpid()}").touch()
+
+
+def arrivals(folder: Path) -> frozenset[str]:
+    """The process ids of the workers that have started."""
+    return frozenset(path.name.partition("-")[2] for path in folder.glob("arrived-*"))
+
+
 def work(setup: WorkerSetup, folder: Path) -> None:
     """Run the batch that lies in `folder`. Raises: DeviceError when the device cannot be opened."""
     _redirect(folder / "stderr.txt")

@@ -131,6 +131,26 @@ def test_a_device_that_is_not_there_is_an_error_not_an_outcome(
         list(pool.run([launch(GOOD)]))
 
 
+def test_leaving_while_a_worker_starts_again_prints_nothing(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    for _ in range(2):
+        with DevicePool("pocl", workers=2) as pool:
+            results = list(pool.run([launch(GOOD), launch(SEGFAULT)]))
+        assert [result.fault for result in results] == [None, Outcome.CRASH]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_leaving_in_the_middle_ends_the_workers() -> None:
+    start = time.monotonic()
+    with DevicePool("pocl", batch=1, budget=Budget(launch_seconds=60)) as pool:
+        for result in pool.run([launch(GOOD), launch(HANG), launch(HANG)]):
+            assert result.fault is None
+            break
+    assert time.monotonic() - start < 40
+    assert not pool.folder.exists()
+
+
 def ended(folder: Path, error: BaseException, *, done: int, progress: int | None) -> object:
     """What is made of a batch of four whose worker ended with `error` after `done` results."""
     folder.mkdir()
