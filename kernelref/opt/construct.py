@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from kernelref.errors import Unsupported
 from kernelref.ir.ast import Ast, Constant, Load, Node, Reduce, Store, children, postorder
-from kernelref.ir.index import Expr, Sint
+from kernelref.ir.index import Expr, Sint, Var, variables
 from kernelref.ir.shapetracker import ShapeTracker
 from kernelref.opt.axismap import AxisMap, merge_map
 from kernelref.opt.broke import OptBroke
@@ -123,6 +124,18 @@ def _arrange(parts: Parts, image: tuple[int, int, int] | None) -> Parts:
         order=tuple(order),
         groups=groups,
     )
+
+
+@lru_cache(maxsize=256)
+def ast_variables(ast: Ast) -> frozenset[Var]:
+    """The symbolic variables of an AST's extents, views and constants."""
+    found: set[Var] = set()
+    for node in postorder(ast):
+        if isinstance(node, Store | Load | Constant):
+            found |= node.st.variables()
+        if isinstance(node, Constant) and isinstance(node.value, Expr):
+            found |= variables(node.value)
+    return frozenset(found)
 
 
 def find_buffers(ast: Ast, identity: BufferIdentity) -> tuple[tuple[Buffer, ...], dict[Node, int]]:

@@ -15,14 +15,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kernelref.errors import KernelOptError, Unsupported
-from kernelref.ir.ast import Ast, Constant, Node, Reduce
+from kernelref.ir.ast import Ast, Node, Reduce
 from kernelref.ir.dtype import FLOAT, HALF
-from kernelref.ir.index import Expr, Sint, Var, variables
+from kernelref.ir.index import Sint, Var
 from kernelref.ir.shapetracker import ShapeTracker
 from kernelref.opt.axis import COLORS, GROUPS, LOCALS, UPCASTS, Axis, AxisType
 from kernelref.opt.axismap import AxisMap, steps_map
 from kernelref.opt.broke import OptBroke
-from kernelref.opt.construct import Buffer, construct
+from kernelref.opt.construct import Buffer, ast_variables, construct
 from kernelref.opt.extents import is_multiple
 from kernelref.opt.limits import OPENCL, Limits
 from kernelref.opt.opt import Opt
@@ -149,12 +149,7 @@ class Kernel:
 
     def variables(self) -> frozenset[Var]:
         """The symbolic variables of extents, views and constants."""
-        found: set[Var] = set()
-        for buffer in self.buffers:
-            found |= buffer.st.variables()
-            if isinstance(buffer, Constant) and isinstance(buffer.value, Expr):
-                found |= variables(buffer.value)
-        return frozenset(found)
+        return ast_variables(self.ast)
 
     @property
     def colors(self) -> tuple[str, ...]:

@@ -9,12 +9,25 @@ known is taken for the worst: padding may be refused needlessly, never permitted
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 
 from kernelref.ir import semantics
-from kernelref.ir.ast import Alu, Cast, Constant, Load, Node, Op, Reduce, ReduceOp, Store, postorder
+from kernelref.ir.ast import (
+    Alu,
+    Ast,
+    Cast,
+    Constant,
+    Load,
+    Node,
+    Op,
+    Reduce,
+    ReduceOp,
+    Store,
+    postorder,
+)
 from kernelref.ir.dtype import DType, Kind
 from kernelref.ir.index import Expr
 from kernelref.ir.semantics import Array
@@ -51,20 +64,33 @@ class Judgement:
 
 def judge(kernel: Kernel, axis: int) -> Judgement:
     """What goes wrong at padded points of `axis`, if anything may."""
+    varying = frozenset(
+        node for node, buffer in kernel.index.items() if kernel.sts[buffer].shape[axis] != 1
+    )
+    running = frozenset(
+        reduce
+        for reduce, runs_over in zip(kernel.reduces, kernel.iterates, strict=True)
+        if runs_over[axis]
+    )
+    return _judge(kernel.ast, varying, running)
+
+
+@lru_cache(maxsize=512)
+def _judge(ast: Ast, varying: frozenset[Node], running: frozenset[Node]) -> Judgement:
+    """`varying`: buffers that are masked at padded points; `running`: reductions over the axis."""
     values: dict[Node, Padded] = {}
     reduction = trap = ""
     with semantics.quiet():
-        for node in postorder(kernel.ast):
+        for node in postorder(ast):
             if isinstance(node, Alu) and not trap and _may_trap(node, values):
                 trap = f"{node.op.name} of {node.src[0].dtype} by a padded value"
-            if isinstance(node, Reduce) and not reduction and _runs(kernel, node, axis):
+            if isinstance(node, Reduce) and not reduction and node in running:
                 reduction = _fault(node, values[node.value])
-            values[node] = _evaluate(kernel, axis, node, values)
+            if node in varying and isinstance(node, Load | Constant):
+                values[node] = _zero(node.dtype)
+            else:
+                values[node] = _evaluate(node, values, runs=node in running)
     return Judgement(reduction, trap)
-
-
-def _runs(kernel: Kernel, reduce: Reduce, axis: int) -> bool:
-    return kernel.iterates[kernel.reduces.index(reduce)][axis]
 
 
 def _fault(reduce: Reduce, padded: Padded) -> str:
@@ -109,15 +135,12 @@ def _may_be_minus_one(divisor: Padded, dtype: DType) -> bool:
     return divisor.value is None or bool(divisor.value == -1) or not divisor.value
 
 
-def _evaluate(kernel: Kernel, axis: int, node: Node, values: dict[Node, Padded]) -> Padded:
+def _evaluate(node: Node, values: dict[Node, Padded], *, runs: bool) -> Padded:
+    """The value of a node that is not masked itself; `runs`: a reduction over the padded axis."""
     match node:
         case Load():
-            if _varies(kernel, axis, node):
-                return _zero(node.dtype)
             return Padded(None, touched=False, finite=not node.dtype.value.is_float)
         case Constant():
-            if _varies(kernel, axis, node):
-                return _zero(node.dtype)
             return _constant(node)
         case Store(value=value):
             return values[value]
@@ -126,13 +149,9 @@ def _evaluate(kernel: Kernel, axis: int, node: Node, values: dict[Node, Padded])
         case Alu():
             return _alu(node, [values[source] for source in node.src])
         case Reduce():
-            return _reduce(node, values[node.value], runs=_runs(kernel, node, axis))
+            return _reduce(node, values[node.value], runs=runs)
         case _:
             assert_never(node)
-
-
-def _varies(kernel: Kernel, axis: int, node: Load | Constant) -> bool:
-    return kernel.sts[kernel.buffer_of(node)].shape[axis] != 1
 
 
 def _zero(dtype: DType) -> Padded:

@@ -11,14 +11,14 @@ from collections.abc import Callable
 from functools import partial
 
 from kernelref.ir.index import is_possibly_gt
-from kernelref.opt.axis import GROUPS, LOCALS
+from kernelref.opt.axis import GROUPS, LOCALS, Axis
 from kernelref.opt.extents import is_multiple
 from kernelref.opt.footprint import UNLIMITED, group_counts, local_sizes, shared_nbytes
 from kernelref.opt.opt import OptOps
 from kernelref.opt.padding import judge
 from kernelref.opt.rules import conditions as c
 from kernelref.opt.rules.check import Check
-from kernelref.opt.rules.movement import Layout, drop_ones, move
+from kernelref.opt.rules.movement import Layout, axes_after, move
 from kernelref.opt.rules.record import PadRule, SplitRule
 from kernelref.opt.rules.request import Request
 from kernelref.opt.rules.table import RULES
@@ -110,30 +110,34 @@ def _cap_check(op: OptOps) -> Check:
 # What the device can hold, judged on the axes after the opt.
 
 
-def _after(request: Request) -> Layout:
-    kernel, step = request.kernel, request.step()
-    before = Layout(kernel.axes, (), kernel.iterates)
-    return before if step is None else drop_ones(move(before, step))
+def _axes_after(request: Request) -> list[Axis]:
+    step = request.step()
+    assert step is not None
+    return [axis for axis in axes_after(request.kernel.axes, step) if axis.extent != 1]
 
 
 def _shared(request: Request) -> int:
-    after = _after(request)
-    return shared_nbytes(after.axes, request.kernel.reduces, after.iterates)
+    kernel, step = request.kernel, request.step()
+    assert step is not None
+    after = move(Layout(kernel.axes, (), kernel.iterates), step)
+    return shared_nbytes(after.axes, kernel.reduces, after.iterates)
 
 
 def _fits_shared(request: Request) -> bool:
-    return _shared(request) <= request.kernel.limits.shared_max
+    kernel = request.kernel
+    is_shared = request.opt.op in c.GROUPING or kernel.group_dims != 0
+    return not is_shared or _shared(request) <= kernel.limits.shared_max
 
 
 def _fits_launch(request: Request) -> bool:
-    axes, limits = _after(request).axes, request.kernel.limits
+    axes, limits = _axes_after(request), request.kernel.limits
     if local_sizes(axes, limits) is None:
         return False
     return group_counts(axes, limits.global_max or UNLIMITED) is not None
 
 
 def _work_items(request: Request) -> object:
-    axes = _after(request).axes
+    axes = _axes_after(request)
     return {
         "groups": [a.extent for a in axes if a.type not in LOCALS | GROUPS],
         "work-items": [a.extent for a in axes if a.type in LOCALS | GROUPS],
