@@ -13,11 +13,11 @@ from kernelref.optimizers import releases
 from kernelref.run import devices
 
 SOLVERS = {
-    "z3": ("z3-solver", "prove"),
-    "cvc5": ("cvc5", "crosscheck"),
-    "bitwuzla": ("bitwuzla", "crosscheck"),
+    "z3": ("z3-solver", "pip install 'kernelref[prove]'"),
+    "cvc5": ("cvc5", "pip install cvc5"),
+    "bitwuzla": ("bitwuzla", "pip install bitwuzla"),
 }
-"""Module -> its distribution, and the extra of kernelref that brings it."""
+"""Module -> its distribution, and how to get it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +87,9 @@ def _describe(info: devices.DeviceInfo) -> str:
 
 
 def _solvers() -> Iterator[Item]:
-    for module, (distribution, extra) in SOLVERS.items():
+    for module, (distribution, remedy) in SOLVERS.items():
         if importlib.util.find_spec(module) is None:
-            yield Item(module, False, f"pip install 'kernelref[{extra}]'")
+            yield Item(module, False, remedy)
         else:
             yield Item(module, True, importlib.metadata.version(distribution))
 

@@ -6,10 +6,11 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernelref.cases.lines import Line, open_lines
 from kernelref.cases.sources import Place, list_kernels, sample
+from kernelref.codegen.target import FULL, Target
 from kernelref.jobs.choices import limits_of, rules_of
 from kernelref.jobs.opt_choice import parse_opts
 from kernelref.jobs.progress import Progress, silent
@@ -17,7 +18,7 @@ from kernelref.jobs.run_host import Answer, HostPool, Settings, Task
 from kernelref.jobs.run_lanes import Lanes
 from kernelref.jobs.run_prepare import Ready
 from kernelref.jobs.run_report import Ending, RunReport
-from kernelref.run.devices import device_info, target_of
+from kernelref.run.devices import INTERPRETER, device_info, target_of
 
 LINES_A_TASK = 256
 NBYTES_A_TASK = 1 << 20
@@ -74,7 +75,7 @@ class _Run:
         places = list_kernels(request.kernels)
         self.places = places
         self.chosen = set(sample(places, request.sample, request.seed))
-        self.targets = tuple(target_of(device_info(name)) for name in request.devices)
+        self.targets = tuple(map(target_named, request.devices))
         self.report = RunReport(
             devices=request.devices,
             opts=request.opts,
@@ -150,6 +151,13 @@ class _Run:
         if budget is not None and time.monotonic() - self.started > budget:
             return True
         return cases is not None and self.report.pairs >= cases
+
+
+def target_named(device: str) -> Target:
+    """What text for a device (or the interpreter) may use. Raises: InvalidInput, DeviceError."""
+    if device == INTERPRETER:
+        return replace(FULL, name=INTERPRETER)
+    return target_of(device_info(device))
 
 
 def with_lines(places: list[Place]) -> Iterator[tuple[Place, Line | None]]:

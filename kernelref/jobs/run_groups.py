@@ -33,14 +33,23 @@ from kernelref.run.job import GroupRange
 
 Grid = tuple[int, int, int]
 
-WHOLE_LAUNCH_POINTS = 10**9
-"""Spaces of more iteration points run by whole groups; of a long expression, shorter ones too."""
+
+@dataclass(frozen=True, slots=True)
+class LaunchSize:
+    """How much of a launch runs. Units: weighted iteration points.
+
+    A space of more than `most` runs by whole groups, about `partial` points of it.
+    """
+
+    most: int
+    partial: int
+
+
+DEVICE_SIZE = LaunchSize(10**9, 10**8)
+INTERPRETER_SIZE = LaunchSize(2**23, 2**20)
 
 USUAL_NODES = 32
 """Nodes of an AST from which a point counts as several."""
-
-PARTIAL_POINTS = 10**8
-"""About how many iteration points then run."""
 
 MOST_BOXES = 64
 """Each box is a launch of its own."""
@@ -59,15 +68,17 @@ def concrete_groups(program: Program, values: Mapping[str, int]) -> Grid:
     return x, y, z
 
 
-def chosen_groups(groups: Grid, points: int, *, seed: int) -> tuple[GroupRange, ...] | None:
+def chosen_groups(
+    groups: Grid, points: int, *, seed: int, size: LaunchSize = DEVICE_SIZE
+) -> tuple[GroupRange, ...] | None:
     """Disjoint boxes of groups to run instead of all; None where the whole launch is small enough.
 
     Boxes are runs of groups along x that start at multiples of their length, so two of them are
     equal or disjoint: a kernel that works in place must not run a group twice.
     """
     total = math.prod(groups)
-    wanted = min(MOST_GROUPS, PARTIAL_POINTS * total // max(points, 1))
-    if points <= WHOLE_LAUNCH_POINTS or total <= max(wanted, 2):
+    wanted = min(MOST_GROUPS, size.partial * total // max(points, 1))
+    if points <= size.most or total <= max(wanted, 2):
         return None
     length = min(groups[0], max(1, wanted // MOST_BOXES))
     boxes = (-(-groups[0] // length), groups[1], groups[2])

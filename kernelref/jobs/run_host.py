@@ -10,7 +10,7 @@ import multiprocessing
 import signal
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pebble import ProcessExpired, ProcessPool
 
@@ -19,11 +19,14 @@ from kernelref.cases.sources import KernelSource, Place, Unreadable, read_at
 from kernelref.codegen.target import Target
 from kernelref.errors import DeviceError, KernelOptError, Unsupported
 from kernelref.jobs.choices import choices_for
-from kernelref.jobs.run_prepare import Prepared, Subject, failed, prepare
+from kernelref.jobs.run_judge import judged
+from kernelref.jobs.run_prepare import Prepared, Ready, Subject, failed, prepare
 from kernelref.jobs.run_report import Ending, Pair
 from kernelref.opt.broke import OptBroke
 from kernelref.opt.kernel import Kernel
 from kernelref.opt.opt import Opt
+from kernelref.run.devices import INTERPRETER
+from kernelref.run.interp.device import launch_program
 from kernelref.run.outcome import Outcome
 
 TASK_SECONDS = 1800.0
@@ -72,19 +75,34 @@ def work(settings: Settings, task: Task) -> Answer:
         answer.read += 1
         if not task.is_run:
             continue
+        pairs = _pairs(settings, place, source)
         try:
-            _prepare(settings, source, answer)
+            _prepare(settings, source, pairs, answer)
         except Exception as error:
             # Whatever goes wrong here is this kernel's ending, and the rest of the run goes on.
-            answer.prepared += [failed(str(place), t.name, error) for t in settings.targets]
+            answer.prepared += [failed(pair, error) for pair in pairs]
     return answer
 
 
-def _prepare(settings: Settings, source: KernelSource | Unreadable, answer: Answer) -> None:
+def _pairs(
+    settings: Settings, place: Place, source: KernelSource | Unreadable | None = None
+) -> list[Pair]:
+    """One a device. What a case expects holds for its own opts and rules."""
+    is_own = settings.opts == "own" and settings.rules is None
+    case = source.case if isinstance(source, KernelSource) and is_own else None
+    expects = case.expect.outcome if case else Outcome.PASS.value
+    return [Pair(str(place), target.name, expects=expects) for target in settings.targets]
+
+
+def _prepare(
+    settings: Settings,
+    source: KernelSource | Unreadable,
+    pairs: list[Pair],
+    answer: Answer,
+) -> None:
     if isinstance(source, Unreadable):
         raise source.error
     choices = choices_for(source, opts=settings.opts, rules=settings.rules, limits=settings.limits)
-    subject = Subject.of(source, seed=settings.seed)
     kernel = Kernel.open(source.ast, choices.limits, choices.rules)
     refused: list[tuple[Opt, str]] = []
     for opt in choices.opts:
@@ -92,23 +110,35 @@ def _prepare(settings: Settings, source: KernelSource | Unreadable, answer: Answ
             kernel = kernel.apply_opt(opt)
         except (KernelOptError, OptBroke) as error:
             if settings.is_strict:
-                answer.prepared += _stopped(settings, subject.name, kernel, error)
+                answer.prepared += [
+                    _stopped(replace(p, opts=kernel.applied_opts), error) for p in pairs
+                ]
                 return
             refused.append((opt, error.check))
-    for target in settings.targets:
-        pair = Pair(subject.name, target.name, kernel.applied_opts, tuple(refused))
-        answer.prepared.append(prepare(subject, kernel, pair, target))
+    subject = Subject.of(source, seed=settings.seed)
+    for pair, target in zip(pairs, settings.targets, strict=True):
+        whole = replace(pair, opts=kernel.applied_opts, refused=tuple(refused))
+        answer.prepared.append(_told(prepare(subject, kernel, whole, target)))
 
 
-def _stopped(
-    settings: Settings, name: str, kernel: Kernel, error: KernelOptError | OptBroke
-) -> list[Prepared]:
-    """The endings of a sequence that came to an opt that was refused or broke."""
+def _stopped(pair: Pair, error: KernelOptError | OptBroke) -> Ending:
+    """The ending of a sequence that came to an opt that was refused or broke."""
     outcome = Outcome.REFUSED if isinstance(error, KernelOptError) else Outcome.BROKE
-    return [
-        Ending(Pair(name, t.name, kernel.applied_opts), outcome, str(error), reason=error.check)
-        for t in settings.targets
-    ]
+    return Ending(pair, outcome, str(error), reason=error.check)
+
+
+def _told(prepared: Prepared) -> Prepared:
+    """What goes back: the interpreter runs here, a device gets the text without the Program."""
+    if not isinstance(prepared, Ready):
+        return prepared
+    if prepared.pair.device != INTERPRETER:
+        return replace(prepared, program=None)
+    launch = prepared.with_data()
+    assert prepared.program is not None
+    result = launch_program(
+        prepared.program, launch.buffers, launch.variables, ranges=launch.ranges
+    )
+    return judged(prepared, result)
 
 
 class HostPool:
@@ -150,8 +180,9 @@ class HostPool:
             reason = f"the host took more than {TASK_SECONDS:.0f} s"
         answer = Answer(read=len(task.places))
         for place, _ in task.places:
-            for target in self._settings.targets:
-                answer.prepared.append(failed(str(place), target.name, DeviceError(reason)))
+            answer.prepared += [
+                failed(pair, DeviceError(reason)) for pair in _pairs(self._settings, place)
+            ]
         return answer
 
 

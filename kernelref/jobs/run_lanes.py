@@ -1,4 +1,4 @@
-"""Device lanes: each takes launches from a queue, runs them in order and judges the results.
+"""Device lanes: each takes launches from a queue, runs them in order and has the results judged.
 
 A device has two lanes. Short launches are built many to a program; a launch with large buffers or
 much work goes to a lane that runs one at a time, so that the memory in use has a bound and nothing
@@ -11,15 +11,13 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from kernelref.errors import DeviceError
-from kernelref.jobs.run_prepare import CONTRACTS, LONG_WORK, Ready
+from kernelref.jobs.run_judge import judged
+from kernelref.jobs.run_prepare import LONG_WORK, Ready
 from kernelref.jobs.run_report import Ending
 from kernelref.run.isolate import DevicePool
-from kernelref.run.job import Budget, KernelLaunch, LaunchResult
-from kernelref.run.outcome import Outcome
-from kernelref.run.tolerance import judge
+from kernelref.run.job import Budget, KernelLaunch
 
 LARGE_NBYTES = 64 << 20
 BATCH = 16
@@ -122,33 +120,3 @@ class Lane:
             if not self._stopping.is_set():
                 self._running.append(ready)
                 yield ready.with_data()
-
-
-def judged(ready: Ready, result: LaunchResult) -> Ending:
-    """How a pair ended: the device's fault, or the comparison with the oracle."""
-    ending = Ending(
-        ready.pair,
-        Outcome.PASS,
-        contract=CONTRACTS[ready.rung],
-        outputs_total=sum(e.total for e in ready.expected),
-        points=ready.points,
-        is_partial=ready.launch.ranges is not None,
-    )
-    if result.fault is Outcome.UNSUPPORTED:
-        return replace(ending, outcome=result.fault, detail=result.detail, reason="device")
-    if result.fault is not None:
-        return replace(ending, outcome=result.fault, detail=result.detail)
-    checked = 0
-    for expected in ready.expected:
-        got = result.outputs[expected.number]
-        if len(got) != len(expected.addresses):
-            detail = f"{len(got)} outputs came back, {len(expected.addresses)} were asked for"
-            return replace(ending, outcome=Outcome.HARNESS_ERROR, detail=detail)
-        dtype = ready.dtype_of(expected.number)
-        wrong = judge(got, expected.values, ready.rung, dtype)
-        checked += len(got)
-        if wrong is not None:
-            place = int(expected.addresses[wrong.index])
-            detail = f"buffer {expected.number} element {place}: {wrong}"
-            return replace(ending, outcome=Outcome.WRONG_VALUE, detail=detail)
-    return replace(ending, outputs_checked=checked)

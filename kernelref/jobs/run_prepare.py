@@ -25,14 +25,17 @@ from kernelref.ir.dtype import DType
 from kernelref.ir.index import Var, evaluate
 from kernelref.ir.semantics import Array
 from kernelref.jobs.run_groups import (
-    PARTIAL_POINTS,
+    DEVICE_SIZE,
+    INTERPRETER_SIZE,
     chosen_groups,
     concrete_groups,
     elements_written,
     weighted_points,
 )
 from kernelref.jobs.run_report import Ending, Pair
+from kernelref.opt.broke import OptBroke
 from kernelref.opt.kernel import Kernel
+from kernelref.run.devices import INTERPRETER
 from kernelref.run.inputs import InputPlan, plan_inputs
 from kernelref.run.job import GroupRange, KernelLaunch, LaunchBuffer
 from kernelref.run.oracle import Oracle, Values
@@ -44,8 +47,10 @@ MOST_NBYTES = 4 << 30
 """Kernels with more bytes of buffers than this are not run."""
 
 LONG_WORK = 1 << 24
-"""Weighted points from which a launch is compiled with optimisations: it then runs for longer than
-that takes."""
+"""Weighted points from which a launch runs for longer than an optimising compile takes."""
+
+LONG_EXPRESSION = 256
+"""Nodes from which a launch is compiled with optimisations: without them PoCL runs out of stack."""
 
 CONTRACTS = {Rung.EXACT: "bit-exact", Rung.INTEGERS: "exact-sum", Rung.BOUNDED: "bounded"}
 
@@ -77,11 +82,13 @@ class Expected:
 class Ready:
     """A launch without its inputs, how to draw them, and what to compare.
 
+    `program` is what the launch's text says; None where the text alone is wanted.
     Units: `work` counts the weighted iteration points (`run_groups`) that it goes through.
     """
 
     pair: Pair
     launch: KernelLaunch
+    program: Program | None
     recipe: Recipe
     expected: tuple[Expected, ...]
     rung: Rung
@@ -100,8 +107,16 @@ class Ready:
     def with_data(self) -> KernelLaunch:
         """The launch with its inputs drawn."""
         data = self.recipe.draw()
-        buffers = (replace(b, data=data.get(b.number)) for b in self.launch.buffers)
+        buffers = (
+            replace(b, data=_filled(data[b.number], b.elements)) if b.number in data else b
+            for b in self.launch.buffers
+        )
         return replace(self.launch, buffers=tuple(buffers))
+
+
+def _filled(values: Array, elements: int) -> Array:
+    """Values for a whole buffer: one has room for the largest values of symbolic variables."""
+    return values if len(values) == elements else np.resize(values, elements)
 
 
 Prepared: TypeAlias = Ready | Ending
@@ -170,20 +185,23 @@ def prepare(subject: Subject, kernel: Kernel, pair: Pair, target: Target) -> Pre
     except Unsupported as error:
         return Ending(pair, Outcome.UNSUPPORTED, error.detail, reason=error.reason)
     groups = concrete_groups(program, subject.variables)
-    work = weighted_points(subject.points, len(postorder(subject.source.ast)))
-    ranges = chosen_groups(groups, work, seed=subject.seed)
+    nodes = len(postorder(subject.source.ast))
+    work = weighted_points(subject.points, nodes)
+    size = INTERPRETER_SIZE if target.name == INTERPRETER else DEVICE_SIZE
+    ranges = chosen_groups(groups, work, seed=subject.seed, size=size)
     expected = tuple(_expected(subject, program, ranges))
     return Ready(
         pair=pair,
         launch=replace(
             _launch(subject, program, text, groups, ranges, expected),
-            optimise=work > LONG_WORK,
+            optimise=work > LONG_WORK or nodes > LONG_EXPRESSION,
         ),
         recipe=subject.recipe,
+        program=program,
         expected=expected,
         rung=subject.recipe.plan.rung,
         points=subject.points,
-        work=work if ranges is None else min(work, PARTIAL_POINTS),
+        work=work if ranges is None else min(work, size.partial),
     )
 
 
@@ -225,7 +243,11 @@ def _launch(
     ranges: tuple[GroupRange, ...] | None,
     expected: tuple[Expected, ...],
 ) -> KernelLaunch:
-    elements = buffer_elements(subject.source.ast, subject.variables)
+    least = buffer_elements(subject.source.ast, subject.variables)
+    elements = {
+        b.number: max(least[b.number], int(evaluate(b.elements, subject.variables)))
+        for b in program.buffers
+    }
     points = {e.number: e.addresses for e in expected if not _is_whole(e, elements[e.number])}
     return KernelLaunch(
         name=program.name,
@@ -254,10 +276,13 @@ def _is_whole(expected: Expected, elements: int) -> bool:
     return len(found) == elements and bool((found == np.arange(elements)).all())
 
 
-def failed(name: str, device: str, error: Exception) -> Ending:
+def failed(pair: Pair, error: Exception) -> Ending:
     """The ending of a kernel that never came to a launch."""
-    pair = Pair(name, device)
-    if isinstance(error, Unsupported):
-        return Ending(pair, Outcome.UNSUPPORTED, error.detail, reason=error.reason)
-    kind = type(error).__name__ if not isinstance(error, KernelRefError) else ""
-    return Ending(pair, Outcome.HARNESS_ERROR, f"{kind}: {error}".removeprefix(": "))
+    match error:
+        case Unsupported():
+            return Ending(pair, Outcome.UNSUPPORTED, error.detail, reason=error.reason)
+        case OptBroke():
+            return Ending(pair, Outcome.BROKE, str(error), reason=error.check)
+        case KernelRefError():
+            return Ending(pair, Outcome.HARNESS_ERROR, str(error))
+    return Ending(pair, Outcome.HARNESS_ERROR, f"{type(error).__name__}: {error}")

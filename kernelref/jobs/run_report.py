@@ -16,13 +16,15 @@ FINE = frozenset({Outcome.PASS, Outcome.REFUSED, Outcome.UNSUPPORTED})
 class Pair:
     """One kernel (FILE:LINE or a case's path) with one sequence of opts on one device.
 
-    `opts` were accepted, `refused` were not, each with the check that refused it.
+    `opts` were accepted, `refused` were not, each with the check that refused it. `expects` is the
+    outcome that its case says it has.
     """
 
     kernel: str
     device: str
     opts: tuple[Opt, ...] = ()
     refused: tuple[tuple[Opt, str], ...] = ()
+    expects: str = Outcome.PASS.value
 
     def __str__(self) -> str:
         with_opts = "".join(f" {opt}" for opt in self.opts)
@@ -34,8 +36,7 @@ class Ending:
     """How one pair ended.
 
     `reason` is the name under which UNSUPPORTED is counted, or the check behind REFUSED and BROKE.
-    `is_expected`: its case says that it ends so. Units: outputs count elements, `points` iteration
-    points of the kernel.
+    Units: outputs count elements, `points` iteration points of the kernel.
     """
 
     pair: Pair
@@ -47,7 +48,11 @@ class Ending:
     outputs_total: int = 0
     points: int = 0
     is_partial: bool = False
-    is_expected: bool = False
+
+    @property
+    def is_expected(self) -> bool:
+        """Whether its case says that it ends so."""
+        return self.outcome.value == self.pair.expects
 
     @property
     def is_finding(self) -> bool:

@@ -9,7 +9,7 @@ Source: tinygrad 0.8.0, 0.9.0 and 0.9.1 ops.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from kernelref.errors import Unsupported
@@ -177,7 +177,7 @@ def _constant(value: int | float, dtype: DType, shape: tuple[Sint, ...]) -> Cons
     return Constant(value, dtype, ShapeTracker((View(shape, (0,) * len(shape)),)))
 
 
-_REWRITES: dict[Op, Callable[[Alu], Value]] = {
+_REWRITES: Mapping[Op, Callable[[Alu], Value]] = {
     Op.SUB: _subtract, Op.DIV: _divide, Op.CMPEQ: _equal, Op.RECIP: _reciprocal,
     Op.IDIV: _integer_divide, Op.CMPNE: _not_equal, Op.SHL: _shift_left, Op.SHR: _shift_right,
     Op.MULACC: _multiply_accumulate,

@@ -1,11 +1,8 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from kernelref.cases.sources import Place
 from kernelref.codegen.target import MINIMAL, POCL
 from kernelref.errors import InvalidInput, Unsupported
 from kernelref.ir.builder import buffer, kernel
@@ -13,6 +10,7 @@ from kernelref.ir.dtype import DOUBLE
 from kernelref.ir.index import Var
 from kernelref.jobs.run_prepare import Subject, failed, prepare, values_for
 from kernelref.jobs.run_report import Ending, Pair
+from kernelref.opt.broke import OptBroke
 from kernelref.opt.kernel import Kernel
 from kernelref.run.outcome import Outcome
 from tests.jobs.run_cases import ADD, ready_of, source_of
@@ -85,11 +83,12 @@ def test_symbolic_variables_take_the_cases_values_or_any_within_bounds():
     ("error", "outcome"),
     [
         (Unsupported("images", "none here"), Outcome.UNSUPPORTED),
+        (OptBroke("reduce-shape", found=1, needed=2), Outcome.BROKE),
         (InvalidInput("no"), Outcome.HARNESS_ERROR),
         (ZeroDivisionError("x"), Outcome.HARNESS_ERROR),
     ],
 )
 def test_what_failed_before_a_launch_has_an_ending(error, outcome):
-    ending = failed(str(Place(Path("k.json"))), "pocl", error)
+    ending = failed(Pair("k.json", "pocl"), error)
     assert ending.outcome is outcome
-    assert ending.reason == ("images" if outcome is Outcome.UNSUPPORTED else "")
+    assert bool(ending.reason) == (outcome is not Outcome.HARNESS_ERROR)

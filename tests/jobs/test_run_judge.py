@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kernelref.jobs.run_lanes import judged
+from kernelref.jobs.run_judge import judged
 from kernelref.run.job import LaunchResult
 from kernelref.run.outcome import Outcome
 from tests.jobs.run_cases import ADD, MATMUL, ready_of, right_answer

@@ -1,0 +1,25 @@
+"""Hypothesis profiles: `ci` when CI is set, else `dev`; HYPOTHESIS_PROFILE overrides both.
+
+ci: derandomised, no deadline, no database. dev: random, kept failures. nightly: random and long.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "ci",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    max_examples=200,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("dev", deadline=None, max_examples=200)
+settings.register_profile("nightly", deadline=None, max_examples=20_000)
+settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
+)
