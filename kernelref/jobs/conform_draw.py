@@ -21,7 +21,7 @@ BASE_WEIGHTS = {
 }  # fmt: skip
 CAPS = {OptOps.UPCAST: 8, OptOps.UNROLL: 32}
 BOUNDARY_AMOUNTS = (1, 2, 3, 4, 5, 7, 8, 9, 16, 31, 32, 33, 48, 64, 128, 256, 1024)
-RAW_AXES = (None, -1, -2, -3, 0, 1, 2, 3, 4, 5, 6, 7, 9, 99)
+RAW_AXES = (None, -1, -2, -3, -9, -9, 0, 1, 2, 3, 4, 5, 6, 7, 9, 99)
 RAW_AMOUNTS = (
     None,
     0,
@@ -46,6 +46,10 @@ RAW_AMOUNTS = (
 )
 
 
+TENSOR_AXES = (*(0,) * 12, *(1,) * 4, 2, 2, 3, 8, -1, -9, -9, None)
+TENSOR_LEVELS = (*(0,) * 4, *(1,) * 4, *(2,) * 12, None)
+
+
 class Drawer:
     """Draws opts by a seeded generator; `accepted` steers it."""
 
@@ -61,7 +65,7 @@ class Drawer:
         """The next opt to ask for; `is_start`: of a walk that may use tensor cores."""
         rng = self.rng
         if is_start and OptOps.TC in self.ops and rng.random() < 0.8:
-            return Opt(OptOps.TC, rng.choice((0, 0, 0, 0, 1, 2, 3, 8)), rng.choice((0, 1, 2, 2, 2)))
+            return Opt(OptOps.TC, rng.choice(TENSOR_AXES), rng.choice(TENSOR_LEVELS))
         if is_image and OptOps.UPCASTMID in self.ops and rng.random() < 0.6:
             return self._towards_middle(state)
         way = rng.random()

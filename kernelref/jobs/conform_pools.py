@@ -6,6 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from kernelref.cases.case import symbols_of
 from kernelref.ir.ast import Alu, Ast, Op, Reduce, postorder
 from kernelref.opt.limits import Limits
 from kernelref.opt.opt import Opt, OptOps
@@ -29,12 +30,15 @@ Pair = tuple[Named, str]
 
 @dataclass(frozen=True, slots=True)
 class Pools:
-    """All kernels and limits; image reductions that may upcast in the middle; tensor products."""
+    """All kernels and limits; image reductions that may upcast in the middle; tensor products;
+    kernels with symbolic extents.
+    """
 
     kernels: tuple[Named, ...]
     limits: tuple[str, ...]
     images: tuple[Pair, ...]
     products: tuple[Pair, ...]
+    symbolic: tuple[Named, ...]
 
     @staticmethod
     def of(
@@ -55,14 +59,17 @@ class Pools:
                 (kernel, name) for kernel in products[:MOST_PROBES] for name in with_cores
                 if _takes(reference, kernel, limits[name], Opt(OptOps.TC, 0, 2))
             ),
+            tuple(kernel for kernel in kernels if symbols_of(kernel.ast)),
         )  # fmt: skip
 
     def choose(self, rng: random.Random, number: int) -> Pair:
-        """One in six an image reduction, one in six a tensor product, else any kernel."""
+        """In twelve: two image reductions, two tensor products, one symbolic kernel, else any."""
         if number % 6 == 0 and self.images:
             return rng.choice(self.images)
         if number % 6 == 3 and self.products:
             return rng.choice(self.products)
+        if number % 12 == 1 and self.symbolic:
+            return rng.choice(self.symbolic), rng.choice(self.limits)
         return rng.choice(self.kernels), rng.choice(self.limits)
 
 

@@ -169,11 +169,16 @@ def _broke(error: OptBroke) -> Broke:
 def load_heuristic(spec: str) -> Heuristic:
     """The function that MODULE:FUNCTION names. Raises: InvalidInput."""
     module_name, _, function_name = spec.partition(":")
+    if not all(part.isidentifier() for part in module_name.split(".")):
+        raise InvalidInput(f"{module_name!r} is no module", where=f"reference:{spec}")
     try:
-        found = getattr(importlib.import_module(module_name), function_name, None)
-    except ImportError as error:
-        raise InvalidInput(f"cannot import {module_name}: {error}") from error
+        module = importlib.import_module(module_name)
+    except Exception as error:  # a user's module may fail in any way
+        message = f"cannot import {module_name}: {type(error).__name__}: {error}"
+        raise InvalidInput(message, where=f"reference:{spec}") from error
+    found = getattr(module, function_name, None)
     if not callable(found):
-        raise InvalidInput(f"{module_name} has no function {function_name!r}")
+        message = f"{module_name} has no function {function_name!r}"
+        raise InvalidInput(message, where=f"reference:{spec}")
     heuristic: Heuristic = found
     return heuristic
