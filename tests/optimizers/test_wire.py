@@ -104,5 +104,11 @@ def test_the_release_sees_views_as_they_are(installed: InstalledOptimizer) -> No
     assert facts[0]["real_strides"] == [1, 4]
     assert facts[1]["masked"] == [0, 1]
     assert facts[1]["real_strides"] == [None, None]
-    assert facts[1]["real_strides_ignoring_masks"] == [1, 4]
-    assert facts[2]["unit_stride_axes_ignoring_masks"] == [1]
+    start = ShapeTracker((View.create((4, 6)),))
+    facts = installed.worker.call(
+        "movement", start=write_st(start), ops=[["pad", [[0, 2], [1, 0]]], ["permute", [1, 0]]]
+    )
+    assert facts[1]["real_strides"] == [None, None]
+    assert facts[1]["real_strides_ignoring_masks"] == [6, 1]
+    assert facts[2]["unit_stride_axes_ignoring_masks"] == [0]
+    assert facts[2]["unit_stride_axes"] == []
