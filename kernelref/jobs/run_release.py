@@ -1,0 +1,244 @@
+"""`run --optimizer tinygrad==0.9.1`: a release's own text on our device, in our buffers.
+
+The release opens the AST, applies the opts (its own choice of them, too) and renders; the text runs
+as it is, and the oracle that knows no schedule judges the result. What the device lacks is found
+before the run, since the text cannot be adapted to it.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+
+import numpy as np
+
+from kernelref.codegen.target import Target
+from kernelref.errors import Unsupported
+from kernelref.ir.ast import Ast, postorder
+from kernelref.ir.dtype import BFLOAT16, DOUBLE, HALF
+from kernelref.jobs.conform_draw import Drawer
+from kernelref.jobs.opt_choice import Actions, Listed, Named, OptChoice, RandomWalk
+from kernelref.jobs.run_groups import weighted_points
+from kernelref.jobs.run_prepare import LONG_WORK, Expected, Prepared, Ready, Subject
+from kernelref.jobs.run_report import Ending, Pair
+from kernelref.opt.limits import Limits
+from kernelref.opt.opt import Opt
+from kernelref.optimizers.installed import InstalledOptimizer, InstalledSession
+from kernelref.optimizers.interface import Accepted, Answer, Broke, Heuristics, Refused
+from kernelref.optimizers.launch import launch_of
+from kernelref.optimizers.names import open_optimizer
+from kernelref.run.outcome import Outcome
+from kernelref.run.points import sample_points
+from kernelref.run.tolerance import Rung
+
+MOST_WORK = 1 << 31
+"""Weighted points of a launch beyond which it is not run: its groups cannot be chosen."""
+
+WALKS = 50
+"""Walks over the search actions that follow the single actions."""
+
+
+@lru_cache(maxsize=4)
+def opened_release(name: str) -> InstalledOptimizer:
+    """The release, with its worker, once in this process. Raises: Unsupported for the reference."""
+    optimizer = open_optimizer(name)
+    if not isinstance(optimizer, InstalledOptimizer):
+        raise Unsupported("optimizer", f"{name} renders nothing of its own")
+    return optimizer
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """One sequence of opts: the kernel after it, what was refused, or why there is none."""
+
+    session: InstalledSession | None
+    refused: tuple[tuple[Opt, str], ...] = ()
+    broke: str = ""
+
+
+def prepare_release(
+    subject: Subject, name: str, choice: OptChoice, limits: Limits, targets: tuple[Target, ...]
+) -> Iterator[Prepared]:
+    """One prepared pair for each sequence of opts and each device.
+
+    Raises: InvalidInput, ReleaseMissingError, WorkerError; Unsupported when the release has no
+    words for the AST.
+    """
+    release = opened_release(name)
+    expected = cache(lambda: tuple(_expected(subject)))
+    for scheduled in schedules(release, subject.source.ast, subject.source.opts, choice, limits):
+        for target in targets:
+            yield _prepared(subject, scheduled, target, expected)
+        if scheduled.session is not None:
+            scheduled.session.close()
+
+
+def _prepared(
+    subject: Subject,
+    scheduled: Scheduled,
+    target: Target,
+    expected: Callable[[], tuple[Expected, ...]],
+) -> Prepared:
+    if scheduled.session is None:
+        return Ending(Pair(subject.name, target.name), Outcome.BROKE, scheduled.broke)
+    applied = scheduled.session.state.applied_opts
+    pair = Pair(subject.name, target.name, applied, scheduled.refused)
+    rendered = scheduled.session.render()
+    if isinstance(rendered, Broke):
+        return Ending(pair, Outcome.BROKE, f"rendering: {rendered.kind}: {rendered.reason}")
+    try:
+        check_device(subject.source.ast, target)
+        launch = launch_of(rendered, subject.source.ast, subject.variables, label=subject.name)
+        work = weighted_points(subject.points, len(postorder(subject.source.ast)))
+        if work > MOST_WORK:
+            raise Unsupported("large-launch", f"{work:,} points in the release's own text")
+        if launch.local is not None and math.prod(launch.local) > target.group_max:
+            raise Unsupported("group-size", f"{launch.local} work-items on {target.name}")
+    except Unsupported as error:
+        return Ending(pair, Outcome.UNSUPPORTED, error.detail, reason=error.reason)
+    points = {e.number: e.addresses for e in expected()}
+    buffers = (replace(b, points=points.get(b.number)) for b in launch.buffers)
+    return Ready(
+        pair=pair,
+        launch=replace(launch, buffers=tuple(buffers), optimise=work > LONG_WORK),
+        program=None,
+        recipe=subject.recipe,
+        expected=expected(),
+        rung=subject.recipe.plan.rung,
+        points=subject.points,
+        work=work,
+    )
+
+
+def _expected(subject: Subject) -> Iterator[Expected]:
+    """What a whole launch must store, at the points that are compared."""
+    bounded = subject.recipe.plan.rung is Rung.BOUNDED
+    for output, store in enumerate(subject.source.ast):
+        points = sample_points(subject.source.ast, output, subject.variables, seed=subject.seed)
+        addresses, stored = subject.oracle.addresses(output, points)
+        if not stored.all():
+            points = np.flatnonzero(stored) if points is None else points[stored]
+            addresses = addresses[stored]
+        values = (
+            subject.oracle.values(output, points)
+            if bounded
+            else subject.oracle.values(output, points, bounds=None)
+        )
+        total = int(np.prod(subject.oracle.shape(output), dtype=np.int64))
+        yield Expected(output, store.buffer, addresses, values, total)
+
+
+def check_device(ast: Ast, target: Target) -> None:
+    """Raises: Unsupported when the release's text needs what the device or OpenCL lacks."""
+    dtypes = {node.dtype for node in postorder(ast)}
+    if BFLOAT16 in dtypes:
+        raise Unsupported("bfloat16-text", "the release prints a type that OpenCL C lacks")
+    if HALF in dtypes and not target.native_half:
+        raise Unsupported("half-arithmetic", target.name)
+    if DOUBLE in dtypes and not target.double:
+        raise Unsupported("double", target.name)
+    if any(dtype.is_image for dtype in dtypes) and not target.images:
+        raise Unsupported("images", target.name)
+
+
+# Sequences.
+
+
+def schedules(
+    release: InstalledOptimizer,
+    ast: Ast,
+    own: tuple[Opt, ...] | None,
+    choice: OptChoice,
+    limits: Limits,
+) -> Iterator[Scheduled]:
+    """Each sequence that the choice means, on a kernel of its own. Raises: Unsupported."""
+    match choice:
+        case Named("own"):
+            yield _listed(release.open(ast, limits), own or ())
+        case Named("none"):
+            yield _listed(release.open(ast, limits), ())
+        case Named(name):
+            yield _chosen(release.open(ast, limits), Heuristics(name))
+        case Listed(opts):
+            yield _listed(release.open(ast, limits), opts)
+        case RandomWalk(seed, length):
+            yield _random(
+                release, release.open(ast, limits), Drawer(seed, release.actions()), length
+            )
+        case Actions(depth):
+            yield from _actions(release, ast, limits, depth)
+
+
+def _listed(session: InstalledSession | Refused | Broke, opts: tuple[Opt, ...]) -> Scheduled:
+    if not isinstance(session, InstalledSession):
+        return Scheduled(None, broke=session.reason)
+    refused: list[tuple[Opt, str]] = []
+    for opt in opts:
+        answer = session.apply(opt)
+        if not isinstance(answer, Accepted):
+            refused.append((opt, answer.reason))
+    return Scheduled(session, tuple(refused))
+
+
+def _chosen(session: InstalledSession | Refused | Broke, how: Heuristics) -> Scheduled:
+    if not isinstance(session, InstalledSession):
+        return Scheduled(None, broke=session.reason)
+    answer: Answer = session.optimize(how)
+    if isinstance(answer, Accepted):
+        return Scheduled(session)
+    return Scheduled(None, broke=f"{how.value}: {answer.reason}")
+
+
+def _random(
+    release: InstalledOptimizer,
+    session: InstalledSession | Refused | Broke,
+    drawer: Drawer,
+    length: int,
+) -> Scheduled:
+    if not isinstance(session, InstalledSession):
+        return Scheduled(None, broke=session.reason)
+    known = release.opts()
+    drawer.ops = tuple(op for op in drawer.ops if op in known)
+    for _ in range(length):
+        session.apply(drawer.draw(session.state, is_start=False, is_image=False))
+    return Scheduled(session)
+
+
+def _actions(
+    release: InstalledOptimizer, ast: Ast, limits: Limits, depth: int
+) -> Iterator[Scheduled]:
+    """Every single action that the search keeps, then seeded walks of kept actions."""
+    root = release.open(ast, limits)
+    if not isinstance(root, InstalledSession):
+        yield Scheduled(None, broke=root.reason)
+        return
+    kept = root.kept_actions()
+    root.close()
+    if isinstance(kept, Broke):
+        yield Scheduled(None, broke=f"search: {kept.kind}: {kept.reason}")
+        return
+    actions = release.actions()
+    for index in kept:
+        yield _listed(release.open(ast, limits), (actions[index],))
+    if depth < 2:
+        return
+    for walk in range(WALKS):
+        yield _walk(release, ast, limits, random.Random(walk), depth)
+
+
+def _walk(
+    release: InstalledOptimizer, ast: Ast, limits: Limits, rng: random.Random, depth: int
+) -> Scheduled:
+    session = release.open(ast, limits)
+    if not isinstance(session, InstalledSession):
+        return Scheduled(None, broke=session.reason)
+    actions = release.actions()
+    for _ in range(rng.randint(2, depth)):
+        kept = session.kept_actions()
+        if isinstance(kept, Broke) or not kept:
+            break
+        session.apply(actions[rng.choice(kept)])
+    return Scheduled(session)

@@ -1,0 +1,140 @@
+"""A release's own text on the default device: right where it is right, wrong where it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kernelref.cases.corpus import corpus_root
+from kernelref.cases.sources import KernelSource, kernels
+from kernelref.codegen.target import POCL, Target
+from kernelref.errors import Unsupported
+from kernelref.jobs.opt_choice import OptChoice, parse_opts
+from kernelref.jobs.run_judge import judged
+from kernelref.jobs.run_prepare import Ready, Subject
+from kernelref.jobs.run_release import check_device, opened_release, prepare_release, schedules
+from kernelref.jobs.run_report import Ending
+from kernelref.opt.limits import OPENCL
+from kernelref.opt.opt import Opt, OptOps
+from kernelref.optimizers.releases import ReleaseMissingError, release
+from kernelref.run.isolate import DevicePool
+from kernelref.run.outcome import Outcome
+
+ROOT = corpus_root()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def releases() -> Iterator[None]:
+    try:
+        release("0.9.1")
+    except ReleaseMissingError as error:
+        pytest.skip(str(error))
+    yield
+    opened_release("tinygrad==0.9.1").close()
+    opened_release.cache_clear()
+
+
+def source(name: str) -> KernelSource:
+    (found,) = kernels([str(ROOT / f"{name}.json")])
+    assert isinstance(found, KernelSource)
+    return found
+
+
+def prepared(name: str, opts: str, *, target: Target = POCL) -> list[Ready | Ending]:
+    found = source(name)
+    limits = found.case.limits if found.case else OPENCL
+    subject = Subject.of(found, seed=1)
+    return list(prepare_release(subject, "tinygrad==0.9.1", parse_opts(opts), limits, (target,)))
+
+
+def test_text_runs_on_the_device_and_is_judged() -> None:
+    pytest.importorskip("pyopencl")
+    wanted = {
+        "seeds/softmax-sum": ("none", Outcome.PASS),
+        "seeds/matmul-odd-sizes": ("hand-coded", Outcome.PASS),
+        "seeds/symbolic-offset": ("engine", Outcome.PASS),
+        "seeds/image-average": ("engine", Outcome.PASS),
+        "known/padded-sum-of-not": ("own", Outcome.WRONG_VALUE),
+        "known/bool-arithmetic-in-int": ("own", Outcome.WRONG_VALUE),
+    }
+    ready = []
+    for name, (opts, _) in wanted.items():
+        (one,) = prepared(name, opts)
+        assert isinstance(one, Ready), one
+        ready.append(one)
+    with DevicePool() as pool:
+        results = list(pool.run(one.with_data() for one in ready))
+    for (name, (_, outcome)), one, result in zip(wanted.items(), ready, results, strict=True):
+        ending = judged(one, result)
+        assert ending.outcome is outcome, f"{name}: {ending.detail}"
+        if outcome is Outcome.PASS:
+            assert ending.outputs_checked == ending.outputs_total
+
+
+def test_what_the_device_lacks_is_said_before_the_run() -> None:
+    (half,) = prepared("seeds/matmul-half", "none")
+    assert isinstance(half, Ending)
+    assert (half.outcome, half.reason) == (Outcome.UNSUPPORTED, "half-arithmetic")
+    for name, reason in (("bfloat16-scale", "bfloat16-text"), ("image-add", "images")):
+        with pytest.raises(Unsupported, match=reason):
+            check_device(source(f"seeds/{name}").ast, Target("bare", native_half=True))
+
+
+def test_a_release_that_falls_over_is_an_ending() -> None:
+    (construction,) = prepared("known/dependent-reduces-break", "none")
+    assert isinstance(construction, Ending)
+    assert construction.outcome is Outcome.BROKE
+    (rendering,) = prepared("known/shift-without-text", "none")
+    assert isinstance(rendering, Ending)
+    assert rendering.outcome is Outcome.BROKE
+    assert "KeyError" in rendering.detail
+
+
+def test_refused_opts_are_skipped_and_told(tmp_path: Path) -> None:
+    listed = tmp_path / "opts.json"
+    listed.write_text('[["UPCAST", 0, 7], ["UPCAST", 0, 2]]')
+    (one,) = prepared("seeds/matmul", str(listed))
+    assert isinstance(one, Ready)
+    assert one.pair.opts == (Opt(OptOps.UPCAST, 0, 2),)
+    assert one.pair.refused == ((Opt(OptOps.UPCAST, 0, 7), "no longer valid shift"),)
+
+
+def count(name: str, choice: OptChoice) -> list[tuple[Opt, ...]]:
+    optimizer = opened_release("tinygrad==0.9.1")
+    found = source(name)
+    applied = []
+    for one in schedules(optimizer, found.ast, found.opts, choice, OPENCL):
+        assert one.session is not None
+        applied.append(one.session.state.applied_opts)
+        one.session.close()
+    return applied
+
+
+def test_actions_are_all_single_ones_then_walks() -> None:
+    optimizer = opened_release("tinygrad==0.9.1")
+    singles = count("seeds/arange", parse_opts("actions:1"))
+    assert all(len(opts) == 1 for opts in singles)
+    assert {opts[0] for opts in singles} <= set(optimizer.actions())
+    assert len(singles) == len(set(singles)) > 5
+    more = count("seeds/arange", parse_opts("actions:3"))
+    assert more[: len(singles)] == singles
+    walks = more[len(singles) :]
+    assert len(walks) == 50
+    assert max(map(len, walks)) == 3
+    assert more == count("seeds/arange", parse_opts("actions:3"))
+
+
+def test_random_walks_follow_their_seed() -> None:
+    first, again, other = (
+        count("seeds/matmul", parse_opts(f"random:{seed}:6")) for seed in (1, 1, 2)
+    )
+    assert first == again != other
+    assert len(first) == 1
+    assert 0 < len(first[0]) <= 6
+
+
+def test_the_reference_renders_nothing_of_its_own() -> None:
+    with pytest.raises(Unsupported, match="reference"):
+        opened_release("reference")
