@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelref.codegen.lower.indices import Indices
 from kernelref.errors import Unsupported
-from kernelref.ir.ast import Load, Store, postorder
+from kernelref.ir.ast import Load, Store
 from kernelref.ir.index import evaluate
 from kernelref.opt.kernel import Kernel
 
@@ -24,7 +24,7 @@ def check_in_place(kernel: Kernel, indices: Indices) -> None:
     Raises: Unsupported, reason `in-place-hazard`.
     """
     stores = {store.buffer: store for store in kernel.ast}
-    for node in postorder(kernel.ast):
+    for node in kernel.index:
         if isinstance(node, Load) and node.buffer in stores:
             store = stores[node.buffer]
             if indices.general(node)[0] != indices.general(store)[0]:
@@ -33,7 +33,7 @@ def check_in_place(kernel: Kernel, indices: Indices) -> None:
 
 def _check(load: Load, store: Store, indices: Indices) -> None:
     """Look at every point: is what it loads its own, or nobody's?"""
-    axes = sorted(indices.free(load) | indices.free(store))
+    axes = sorted({*indices.free(load), *indices.free(store)})
     extents = [indices.kernel.axes[axis].extent for axis in axes]
     sizes = [extent for extent in extents if isinstance(extent, int)]
     if len(sizes) == len(extents) and np.prod(sizes, dtype=object) <= ENUMERATED_POINTS:

@@ -17,7 +17,7 @@ from kernelref.codegen.lower.widths import leaves_int32, wide_expressions
 from kernelref.codegen.program import Guarded, Program
 from kernelref.codegen.target import Target
 from kernelref.errors import Unsupported
-from kernelref.ir.ast import Constant, Load, Node, Reduce, Store, children, postorder
+from kernelref.ir.ast import Constant, Load, Node, Reduce, Store, children
 from kernelref.ir.index import Expr, Var, and_, as_expr, lt, simplify, variables
 from kernelref.opt.axis import GROUPS, LOCALS, UPCASTS, AxisType
 from kernelref.opt.kernel import Kernel
@@ -112,7 +112,7 @@ def _symbolic(kernel: Kernel) -> tuple[Var, ...]:
     Raises: Unsupported for one that is spelled like an index variable of ours, or beyond 32 bits.
     """
     found: set[Var] = set()
-    for node in postorder(kernel.ast):
+    for node in kernel.index:
         if isinstance(node, Load | Constant | Store):
             found |= node.st.variables()
         if isinstance(node, Constant) and isinstance(node.value, Expr):

@@ -12,7 +12,7 @@ from math import prod
 
 from kernelref.codegen.program import BufferArgument
 from kernelref.codegen.target import Target
-from kernelref.ir.ast import Load, Store, postorder
+from kernelref.ir.ast import Load, Store
 from kernelref.ir.dtype import DType
 from kernelref.opt.kernel import Kernel
 
@@ -30,7 +30,7 @@ class Access:
 def accesses(kernel: Kernel) -> dict[int, Access]:
     """What the AST does with each buffer, by number. Units: `elements` counts elements."""
     found: dict[int, Access] = {}
-    for node in postorder(kernel.ast):
+    for node in kernel.index:
         match node:
             case Load(number, dtype) | Store(number, dtype):
                 known = found.get(number, Access(dtype, 1, is_read=False, is_written=False))

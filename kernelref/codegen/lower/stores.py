@@ -73,5 +73,5 @@ def _lanes(place: Env, vector: Vector) -> Iterator[Env]:
 
 
 def _key(values: Values, store: Store, place: Env) -> tuple[Store, tuple[object, ...]]:
-    free = sorted(values.indices.free(store))
+    free = values.indices.free(store)
     return store, tuple(place[axis].coordinate for axis in free)

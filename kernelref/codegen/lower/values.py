@@ -63,7 +63,7 @@ def free_axes(kernel: Kernel, indices: Indices) -> dict[Value, frozenset[int]]:
             case Store():
                 continue
             case Load() | Constant():
-                free[node] = indices.free(node)
+                free[node] = frozenset(indices.free(node))
             case _:
                 axes = frozenset[int]().union(*(free[source] for source in children(node)))
                 summed = iterates[node] if isinstance(node, Reduce) else ()

@@ -44,7 +44,7 @@ def vector_at(
 ) -> Vector | None:
     """The vector of `node` that holds the point of `env`, if there is one."""
     for lanes in widths:
-        for axis in sorted(indices.free(node)):
+        for axis in indices.free(node):
             extent, coordinate = indices.kernel.axes[axis].extent, env[axis].coordinate
             if isinstance(extent, int) and isinstance(coordinate, int) and extent % lanes == 0:
                 first = coordinate - coordinate % lanes
