@@ -30,6 +30,7 @@ from kernelref.optimizers.installed import InstalledOptimizer, InstalledSession
 from kernelref.optimizers.interface import Accepted, Answer, Broke, Heuristics, Refused
 from kernelref.optimizers.launch import launch_of
 from kernelref.optimizers.names import open_optimizer
+from kernelref.run.devices import INTERPRETER
 from kernelref.run.outcome import Outcome
 from kernelref.run.points import sample_points
 from kernelref.run.tolerance import Rung
@@ -60,10 +61,16 @@ class Scheduled:
 
 
 def prepare_release(
-    subject: Subject, name: str, choice: OptChoice, limits: Limits, targets: tuple[Target, ...]
+    subject: Subject,
+    name: str,
+    choice: OptChoice,
+    limits: Limits,
+    targets: tuple[Target, ...],
+    expects: str = Outcome.PASS.value,
 ) -> Iterator[Prepared]:
     """One prepared pair for each sequence of opts and each device.
 
+    `expects` is the outcome that the kernel's case says it has.
     Raises: InvalidInput, ReleaseMissingError, WorkerError; Unsupported when the release has no
     words for the AST.
     """
@@ -71,7 +78,8 @@ def prepare_release(
     expected = cache(lambda: tuple(_expected(subject)))
     for scheduled in schedules(release, subject.source.ast, subject.source.opts, choice, limits):
         for target in targets:
-            yield _prepared(subject, scheduled, target, expected)
+            pair = Pair(subject.name, target.name, expects=expects)
+            yield _prepared(subject, scheduled, pair, target, expected)
         if scheduled.session is not None:
             scheduled.session.close()
 
@@ -79,13 +87,14 @@ def prepare_release(
 def _prepared(
     subject: Subject,
     scheduled: Scheduled,
+    pair: Pair,
     target: Target,
     expected: Callable[[], tuple[Expected, ...]],
 ) -> Prepared:
     if scheduled.session is None:
-        return Ending(Pair(subject.name, target.name), Outcome.BROKE, scheduled.broke)
+        return Ending(pair, Outcome.BROKE, scheduled.broke)
     applied = scheduled.session.state.applied_opts
-    pair = Pair(subject.name, target.name, applied, scheduled.refused)
+    pair = replace(pair, opts=applied, refused=scheduled.refused)
     rendered = scheduled.session.render()
     if isinstance(rendered, Broke):
         return Ending(pair, Outcome.BROKE, f"rendering: {rendered.kind}: {rendered.reason}")
@@ -133,6 +142,8 @@ def _expected(subject: Subject) -> Iterator[Expected]:
 
 def check_device(ast: Ast, target: Target) -> None:
     """Raises: Unsupported when the release's text needs what the device or OpenCL lacks."""
+    if target.name == INTERPRETER:
+        raise Unsupported("text-in-interpreter", "the interpreter runs Programs, not text")
     dtypes = {node.dtype for node in postorder(ast)}
     if BFLOAT16 in dtypes:
         raise Unsupported("bfloat16-text", "the release prints a type that OpenCL C lacks")

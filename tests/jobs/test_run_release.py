@@ -80,6 +80,8 @@ def test_what_the_device_lacks_is_said_before_the_run() -> None:
     for name, reason in (("bfloat16-scale", "bfloat16-text"), ("image-add", "images")):
         with pytest.raises(Unsupported, match=reason):
             check_device(source(f"seeds/{name}").ast, Target("bare", native_half=True))
+    with pytest.raises(Unsupported, match="text-in-interpreter"):
+        check_device(source("seeds/matmul").ast, Target("interp"))
 
 
 def test_a_release_that_falls_over_is_an_ending() -> None:
