@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernelref.cases.limits import limits_from_json
 from kernelref.cases.sources import KernelSource
-from kernelref.errors import InvalidInput, Unsupported
-from kernelref.jobs.opt_choice import Listed, Named, OptChoice, parse_opts
+from kernelref.errors import InvalidInput
+from kernelref.jobs.opt_choice import OptChoice, RandomWalk, parse_opts
 from kernelref.opt.limits import OPENCL, PRESETS, Limits
-from kernelref.opt.opt import Opt
 from kernelref.opt.rules.ruleset import RuleSet
 from kernelref.opt.rules.sets import RULE_SETS, SOUND
 
@@ -20,7 +19,7 @@ from kernelref.opt.rules.sets import RULE_SETS, SOUND
 class Choices:
     """What one kernel is put through."""
 
-    opts: tuple[Opt, ...]
+    opts: OptChoice
     rules: RuleSet
     limits: Limits
 
@@ -47,28 +46,21 @@ def limits_of(name: str) -> Limits:
 
 
 def choices_for(
-    source: KernelSource, *, opts: str, rules: str | None, limits: str | None
+    source: KernelSource, *, opts: str, rules: str | None, limits: str | None, round: int = 0
 ) -> Choices:
-    """The flags' choice, and the source's own where a flag is None or `own`.
+    """The flags' choice; the source's own rules and limits where a flag is None.
 
-    Raises: InvalidInput, Unsupported.
+    `round` counts how often the kernels have been gone through: each draws other sequences.
+    Raises: InvalidInput.
     """
     case = source.case
     own_rules = rules_of(case.rules) if case else SOUND
     own_limits = case.limits if case else OPENCL
+    choice = parse_opts(opts)
+    if isinstance(choice, RandomWalk):
+        choice = replace(choice, seed=choice.seed + round)
     return Choices(
-        opts=_opts(source, parse_opts(opts)),
+        opts=choice,
         rules=own_rules if rules is None else rules_of(rules),
         limits=own_limits if limits is None else limits_of(limits),
     )
-
-
-def _opts(source: KernelSource, choice: OptChoice) -> tuple[Opt, ...]:
-    match choice:
-        case Named("own"):
-            return source.opts or ()
-        case Named("none"):
-            return ()
-        case Listed(opts):
-            return opts
-    raise Unsupported("opts", f"{choice} is not there yet")

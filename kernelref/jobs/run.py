@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 import time
@@ -12,7 +13,7 @@ from kernelref.cases.lines import Line, open_lines
 from kernelref.cases.sources import Place, list_kernels, sample
 from kernelref.codegen.target import FULL, Target
 from kernelref.jobs.choices import limits_of, rules_of
-from kernelref.jobs.opt_choice import parse_opts
+from kernelref.jobs.opt_choice import RandomWalk, parse_opts
 from kernelref.jobs.progress import Progress, silent
 from kernelref.jobs.run_host import Answer, HostPool, Settings, Task
 from kernelref.jobs.run_lanes import Lanes
@@ -67,7 +68,7 @@ class _Run:
         self.progress = progress
         self.watch = watch
         self.started = time.monotonic()
-        parse_opts(request.opts)
+        self.choice = parse_opts(request.opts)
         if request.rules is not None:
             rules_of(request.rules)
         if request.limits is not None:
@@ -93,6 +94,7 @@ class _Run:
             request.rules,
             request.limits,
             self.targets,
+            optimizer=request.optimizer,
             is_strict=request.is_strict,
         )
         processes = request.jobs or os.cpu_count() or 1
@@ -100,7 +102,6 @@ class _Run:
             for answer in host.map(self._tasks()):
                 self._take(answer, lanes)
                 if self._is_spent():
-                    self.report.stopped_early = True
                     lanes.stop()
                     break
             lanes.join()
@@ -110,6 +111,16 @@ class _Run:
         return self.report
 
     def _tasks(self) -> Iterator[Task]:
+        """Everything once; then, until enough cases have ended, drawn sequences anew."""
+        yield from self._first_round()
+        if self.request.cases is None or not isinstance(self.choice, RandomWalk):
+            return
+        for round in itertools.count(1):
+            chosen = [place for place in self.places if place in self.chosen]
+            for place, line in with_lines(chosen):
+                yield Task(((place, line),), is_run=True, round=round)
+
+    def _first_round(self) -> Iterator[Task]:
         """Each chosen kernel is a task of its own; the rest is only read, many to a task."""
         waiting: list[tuple[Place, Line | None]] = []
         nbytes = 0
@@ -127,9 +138,10 @@ class _Run:
 
     def _take(self, answer: Answer, lanes: Lanes) -> None:
         with self.lock:
-            self.report.read += answer.read
             self.report.unreadable += answer.unreadable
-            self.report.run += bool(answer.prepared)
+            if not answer.round:
+                self.report.read += answer.read
+                self.report.run += bool(answer.prepared)
         for prepared in answer.prepared:
             if isinstance(prepared, Ready):
                 lanes.put(prepared)
@@ -138,19 +150,25 @@ class _Run:
 
     def _ended(self, ending: Ending) -> None:
         with self.lock:
+            if self._has_enough():
+                return
             self.report.add(ending)
             if self.watch is not None:
                 self.watch(ending)
             report = self.report
-            total = len(self.chosen) * len(self.request.devices)
+            total = self.request.cases or len(self.chosen) * len(self.request.devices)
             note = f"{len(report.findings)} findings" if report.findings else ""
             self.progress(report.pairs, total, note)
 
-    def _is_spent(self) -> bool:
-        budget, cases = self.request.budget, self.request.cases
-        if budget is not None and time.monotonic() - self.started > budget:
-            return True
+    def _has_enough(self) -> bool:
+        cases = self.request.cases
         return cases is not None and self.report.pairs >= cases
+
+    def _is_spent(self) -> bool:
+        budget = self.request.budget
+        if budget is not None and time.monotonic() - self.started > budget:
+            self.report.stopped_early = True
+        return self.report.stopped_early or self._has_enough()
 
 
 def target_named(device: str) -> Target:

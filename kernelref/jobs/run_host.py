@@ -19,12 +19,14 @@ from kernelref.cases.sources import KernelSource, Place, Unreadable, read_at
 from kernelref.codegen.target import Target
 from kernelref.errors import DeviceError, KernelOptError, Unsupported
 from kernelref.jobs.choices import choices_for
+from kernelref.jobs.opt_choice import OptChoice
 from kernelref.jobs.run_judge import judged
 from kernelref.jobs.run_prepare import Prepared, Ready, Subject, failed, prepare
+from kernelref.jobs.run_release import prepare_release
 from kernelref.jobs.run_report import Ending, Pair
-from kernelref.opt.broke import OptBroke
+from kernelref.jobs.run_schedules import Schedule, schedules
 from kernelref.opt.kernel import Kernel
-from kernelref.opt.opt import Opt
+from kernelref.optimizers.reference import chosen_by, load_heuristic
 from kernelref.run.devices import INTERPRETER
 from kernelref.run.interp.device import launch_program
 from kernelref.run.outcome import Outcome
@@ -44,15 +46,20 @@ class Settings:
     rules: str | None
     limits: str | None
     targets: tuple[Target, ...]
+    optimizer: str = "reference"
     is_strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Places to read (with their lines when they are lines); `is_run`: and to prepare."""
+    """Places to read (with their lines when they are lines); `is_run`: and to prepare.
+
+    `round` counts how often the kernels have been gone through, for sequences that are drawn.
+    """
 
     places: tuple[tuple[Place, Line | None], ...]
     is_run: bool
+    round: int = 0
 
 
 @dataclass(slots=True)
@@ -62,11 +69,12 @@ class Answer:
     read: int = 0
     unreadable: list[str] = field(default_factory=list)
     prepared: list[Prepared] = field(default_factory=list)
+    round: int = 0
 
 
 def work(settings: Settings, task: Task) -> Answer:
     """Do a task, in a host process."""
-    answer = Answer()
+    answer = Answer(round=task.round)
     for place, line in task.places:
         source = read_at(place, line)
         if isinstance(source, Unreadable) and not isinstance(source.error, Unsupported):
@@ -77,7 +85,7 @@ def work(settings: Settings, task: Task) -> Answer:
             continue
         pairs = _pairs(settings, place, source)
         try:
-            _prepare(settings, source, pairs, answer)
+            answer.prepared += _prepare(settings, source, pairs, task.round)
         except Exception as error:
             # Whatever goes wrong here is this kernel's ending, and the rest of the run goes on.
             answer.prepared += [failed(pair, error) for pair in pairs]
@@ -95,36 +103,51 @@ def _pairs(
 
 
 def _prepare(
-    settings: Settings,
-    source: KernelSource | Unreadable,
-    pairs: list[Pair],
-    answer: Answer,
-) -> None:
+    settings: Settings, source: KernelSource | Unreadable, pairs: list[Pair], round: int
+) -> list[Prepared]:
+    """Every sequence of opts on every device."""
     if isinstance(source, Unreadable):
         raise source.error
-    choices = choices_for(source, opts=settings.opts, rules=settings.rules, limits=settings.limits)
-    kernel = Kernel.open(source.ast, choices.limits, choices.rules)
-    refused: list[tuple[Opt, str]] = []
-    for opt in choices.opts:
-        try:
-            kernel = kernel.apply_opt(opt)
-        except (KernelOptError, OptBroke) as error:
-            if settings.is_strict:
-                answer.prepared += [
-                    _stopped(replace(p, opts=kernel.applied_opts), error) for p in pairs
-                ]
-                return
-            refused.append((opt, error.check))
+    choice = choices_for(
+        source, opts=settings.opts, rules=settings.rules, limits=settings.limits, round=round
+    )
+    if settings.optimizer.startswith("tinygrad"):
+        subject = Subject.of(source, seed=settings.seed)
+        return list(
+            prepare_release(
+                subject, settings.optimizer, choice.opts, choice.limits, settings.targets
+            )
+        )
+    kernel = Kernel.open(source.ast, choice.limits, choice.rules)
+    made = list(_schedules(settings, source, kernel, choice.opts))
     subject = Subject.of(source, seed=settings.seed)
-    for pair, target in zip(pairs, settings.targets, strict=True):
-        whole = replace(pair, opts=kernel.applied_opts, refused=tuple(refused))
-        answer.prepared.append(_told(prepare(subject, kernel, whole, target)))
+    return [
+        _told(_scheduled(subject, schedule, pair, target))
+        for schedule in made
+        for pair, target in zip(pairs, settings.targets, strict=True)
+    ]
 
 
-def _stopped(pair: Pair, error: KernelOptError | OptBroke) -> Ending:
-    """The ending of a sequence that came to an opt that was refused or broke."""
-    outcome = Outcome.REFUSED if isinstance(error, KernelOptError) else Outcome.BROKE
-    return Ending(pair, outcome, str(error), reason=error.check)
+def _schedules(
+    settings: Settings, source: KernelSource, kernel: Kernel, choice: OptChoice
+) -> Iterator[Schedule]:
+    _, _, heuristic = settings.optimizer.partition(":")
+    if heuristic:
+        yield Schedule(chosen_by(load_heuristic(heuristic), kernel))
+        return
+    yield from schedules(
+        kernel, source.opts or (), choice, salt=source.name, is_strict=settings.is_strict
+    )
+
+
+def _scheduled(subject: Subject, schedule: Schedule, pair: Pair, target: Target) -> Prepared:
+    """One pair; a sequence that came to a stop ends there."""
+    whole = replace(pair, opts=schedule.kernel.applied_opts, refused=schedule.refused)
+    if schedule.stop is None:
+        return prepare(subject, schedule.kernel, whole, target)
+    is_refusal = isinstance(schedule.stop, KernelOptError)
+    outcome = Outcome.REFUSED if is_refusal else Outcome.BROKE
+    return Ending(whole, outcome, str(schedule.stop), reason=schedule.stop.check)
 
 
 def _told(prepared: Prepared) -> Prepared:

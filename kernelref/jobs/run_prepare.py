@@ -7,9 +7,10 @@ is handed to a device, which costs less than sending them.
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -133,6 +134,28 @@ class Subject:
     oracle: Oracle
     points: int
     seed: int
+    _whole: list[Expected] = field(default_factory=list, repr=False)
+
+    def expected(self) -> tuple[Expected, ...]:
+        """What a launch of all groups must store; the oracle is asked once."""
+        if not self._whole:
+            for output in range(len(self.source.ast)):
+                points = sample_points(self.source.ast, output, self.variables, seed=self.seed)
+                self._whole.append(self.expected_at(output, points))
+        return tuple(self._whole)
+
+    def expected_at(self, output: int, points: Array | None) -> Expected:
+        """What a launch must store at points of an output (None: all)."""
+        addresses, stored = self.oracle.addresses(output, points)
+        if not stored.all():
+            points = np.flatnonzero(stored) if points is None else points[stored]
+            addresses = addresses[stored]
+        if self.recipe.plan.rung is Rung.BOUNDED:
+            values = self.oracle.values(output, points)
+        else:
+            values = self.oracle.values(output, points, bounds=None)
+        total = math.prod(self.oracle.shape(output))
+        return Expected(output, self.source.ast[output].buffer, addresses, values, total)
 
     @staticmethod
     def of(source: KernelSource, *, seed: int) -> Subject:
@@ -189,7 +212,7 @@ def prepare(subject: Subject, kernel: Kernel, pair: Pair, target: Target) -> Pre
     work = weighted_points(subject.points, nodes)
     size = INTERPRETER_SIZE if target.name == INTERPRETER else DEVICE_SIZE
     ranges = chosen_groups(groups, work, seed=subject.seed, size=size)
-    expected = tuple(_expected(subject, program, ranges))
+    expected = _expected(subject, program, ranges)
     return Ready(
         pair=pair,
         launch=replace(
@@ -207,24 +230,14 @@ def prepare(subject: Subject, kernel: Kernel, pair: Pair, target: Target) -> Pre
 
 def _expected(
     subject: Subject, program: Program, ranges: tuple[GroupRange, ...] | None
-) -> Iterator[Expected]:
-    written = None if ranges is None else elements_written(program, ranges, subject.variables)
-    for output, store in enumerate(subject.source.ast):
-        points = sample_points(subject.source.ast, output, subject.variables, seed=subject.seed)
-        if written is not None:
-            points = _points_of(subject, output, written[store.buffer])
-        addresses, stored = subject.oracle.addresses(output, points)
-        if not stored.all():
-            points = np.flatnonzero(stored) if points is None else points[stored]
-            addresses = addresses[stored]
-        exact = subject.recipe.plan.rung is not Rung.BOUNDED
-        values = (
-            subject.oracle.values(output, points, bounds=None)
-            if exact
-            else subject.oracle.values(output, points)
-        )
-        total = int(np.prod(subject.oracle.shape(output), dtype=np.int64))
-        yield Expected(output, store.buffer, addresses, values, total)
+) -> tuple[Expected, ...]:
+    if ranges is None:
+        return subject.expected()
+    written = elements_written(program, ranges, subject.variables)
+    return tuple(
+        subject.expected_at(output, _points_of(subject, output, written[store.buffer]))
+        for output, store in enumerate(subject.source.ast)
+    )
 
 
 def _points_of(subject: Subject, output: int, elements: Array) -> Array:

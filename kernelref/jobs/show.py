@@ -25,6 +25,8 @@ from kernelref.ir.ast import (
 from kernelref.ir.shapetracker import ShapeTracker
 from kernelref.ir.view import View
 from kernelref.jobs.choices import Choices, choices_for
+from kernelref.jobs.opt_choice import OWN, Listed
+from kernelref.jobs.run_schedules import schedules
 from kernelref.opt.axis import Axis
 from kernelref.opt.broke import OptBroke
 from kernelref.opt.kernel import Kernel
@@ -131,9 +133,15 @@ def one_kernel(spec: str) -> KernelSource:
 
 
 def _apply(source: KernelSource, choices: Choices) -> tuple[Kernel, list[Step]]:
+    """The opts one by one; of several sequences that the choice means, the first."""
     kernel = Kernel.open(source.ast, choices.limits, choices.rules)
+    own = source.opts or ()
+    schedule = next(schedules(kernel, own, choices.opts, salt=source.name, is_strict=False))
+    opts = own if choices.opts == OWN else schedule.kernel.applied_opts
+    if isinstance(choices.opts, Listed):
+        opts = choices.opts.opts
     steps = [Step(None, kernel.axes, kernel.colors)]
-    for opt in choices.opts:
+    for opt in opts:
         try:
             kernel = kernel.apply_opt(opt)
             steps.append(Step(opt, kernel.axes, kernel.colors))
