@@ -36,6 +36,10 @@ def test_candidates_are_what_is_legal_of_the_records(name, rules) -> None:
     assert len(set(listed)) == len(listed)
     for opt in listed:
         assert isinstance(kernel.attempt(opt), Kernel), opt
+        whole = opt.amt != 0 and Opt(opt.op, opt.axis, 0) in listed and opt.op is not OptOps.TC
+        assert not whole or kernel.apply_opt(opt).axes != (
+            kernel.apply_opt(Opt(opt.op, opt.axis, 0)).axes
+        )
     for op in rules.checks:
         for axis in range(len(kernel.axes)):
             for amount in RULES[op].amounts:

@@ -68,6 +68,15 @@ TRAPS: dict[str, Callable[[], Ast]] = {
     "on an output axis": lambda: kernel(M % N),
     "a constant": lambda: kernel((N // constant(3, (ROWS, TERMS), INT32)).sum(1)),
     "a row": lambda: kernel(M // (N + ROW_N)),
+    "an inner count": lambda: kernel(
+        (
+            buffer(2, (ROWS, TERMS, 1), INT32)
+            // buffer(1, (ROWS, TERMS, 4))
+            .apply(Op.CMPEQ, buffer(3, (ROWS, TERMS, 4)))
+            .cast(INT32)
+            .sum(2)
+        ).sum(1)
+    ),
     "an inner sum": lambda: kernel(
         (buffer(2, (ROWS, TERMS, 1), INT32) // buffer(1, (ROWS, TERMS, 4), INT32).sum(2)).sum(1)
     ),
