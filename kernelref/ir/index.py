@@ -151,6 +151,13 @@ def _substitute(expr: Expr, values: Mapping[str, Sint], known: dict[Expr, Sint])
                 result = expr
             else:
                 result = Var(name, low, _substitute(high, values, known))
+        case Binary(IndexOp.ADD | IndexOp.MUL):
+            # One sum of all terms, not one for each node of the chain.
+            terms = [
+                product([c, *(_substitute(atom, values, known) for atom in monomial)])
+                for monomial, c in polynomial(expr)
+            ]
+            result = add(*terms)
         case Binary(op, left, right):
             ends = _substitute(left, values, known), _substitute(right, values, known)
             result = _APPLY[op](*ends)
