@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, NamedTuple
 
 import numpy as np
@@ -29,9 +29,13 @@ from kernelref.run.errorbound import FULL_BOUNDS, BoundedArithmetic
 from kernelref.run.plan import Plan, Reductions, make_plan
 
 Coordinates = list[Array]
+Places = tuple[Array, Array | bool, Array | None]
 
 ELEMENTS = 1 << 18
 """The most elements in one array: a few such arrays stay in a core's cache."""
+
+KNOWN = 16
+"""How many ShapeTrackers' places are remembered while a box is computed."""
 
 NBYTES = 32
 """Bytes an element takes while one op runs: value, error and two temporaries."""
@@ -70,23 +74,27 @@ class Walk(Generic[T]):
     variables: Mapping[str, int]
     axis: tuple[int, ...]
     elements: int
+    bound: dict[ShapeTracker, ShapeTracker] = field(default_factory=dict)
 
     def at(self, plan: Plan, coordinates: Coordinates) -> tuple[T, ...]:
         """The values of the plan's roots at these coordinates, each node computed once."""
         values: dict[Value, T] = {}
+        places: dict[ShapeTracker, Places] = {}
         for reductions in plan.reductions:
             values.update(zip(reductions.nodes, self.reduce(reductions, coordinates), strict=True))
         for node, dead in plan.steps:
-            values[node] = self.node(node, values, coordinates)
+            if isinstance(node, Load | Constant):
+                loaded = self.leaf(node, coordinates, places)
+                values[node] = self.arithmetic.lift(loaded, node.dtype)
+            else:
+                values[node] = self.node(node, values)
             for source in dead:
                 del values[source]
         return tuple(values[root] for root in plan.roots)
 
-    def node(self, node: Value, values: Mapping[Value, T], coordinates: Coordinates) -> T:
+    def node(self, node: Value, values: Mapping[Value, T]) -> T:
         """One node, whose sources have values; a reduction here has one term a point."""
         match node:
-            case Load() | Constant():
-                return self.arithmetic.lift(self.leaf(node, coordinates), node.dtype)
             case Alu(op=op, src=src):
                 operands = [values[source] for source in src]
                 return self.arithmetic.apply(op, operands, _operand_dtype(node))
@@ -98,21 +106,42 @@ class Walk(Generic[T]):
                 return self.arithmetic.finish(node, one)
         raise AssertionError(f"not a value: {node!r}")
 
-    def leaf(self, node: Load | Constant, coordinates: Coordinates) -> Array:
+    def leaf(
+        self,
+        node: Load | Constant,
+        coordinates: Coordinates,
+        known: dict[ShapeTracker, Places],
+    ) -> Array:
         """What the buffer or constant holds at the coordinates; 0 where it is masked."""
-        st = node.st.bind(self.variables)
-        places, repeats = _distinct(_varying(st, coordinates), st)
-        address, valid = st.address(places)
+        if isinstance(node, Constant) and not any(view.mask for view in node.st.views):
+            return self.constant(node)
+        if node.st not in known:
+            if len(known) == KNOWN:
+                known.pop(next(iter(known)))
+            known[node.st] = self.places(node.st, coordinates)
+        address, valid, repeats = known[node.st]
         if isinstance(node, Constant):
-            value = node.value
-            known = evaluate(value, self.variables) if isinstance(value, Expr) else value
-            values = semantics.constant(known, node.dtype)
+            values = self.constant(node)
         else:
-            address = address if valid is True else np.where(valid, address, 0)
-            values = self.load(node, np.asarray(address), np.asarray(valid))
+            values = self.load(node, address, np.asarray(valid))
         if valid is not True:
             values = np.where(valid, values, node.dtype.numpy.type(0))
         return values if repeats is None or values.ndim == 0 else values[..., repeats]
+
+    def places(self, symbolic: ShapeTracker, coordinates: Coordinates) -> Places:
+        """Addresses (0 where not valid) and validity at the coordinates that differ."""
+        if symbolic not in self.bound:
+            self.bound[symbolic] = symbolic.bind(self.variables)
+        st = self.bound[symbolic]
+        places, repeats = _distinct(_varying(st, coordinates), st)
+        address, valid = st.address(places)
+        return np.asarray(address if valid is True else np.where(valid, address, 0)), valid, repeats
+
+    def constant(self, node: Constant) -> Array:
+        """A literal, or a symbolic variable's value, in its dtype."""
+        value = node.value
+        known = evaluate(value, self.variables) if isinstance(value, Expr) else value
+        return semantics.constant(known, node.dtype)
 
     def load(self, node: Load, address: Array, valid: Array) -> Array:
         """Elements of a buffer. Raises: InvalidInput for an address outside it."""
@@ -271,7 +300,7 @@ class Oracle:
         shape = self.shape(output)
         plan = make_plan((store.value,), lambda n: int(evaluate(n, self.variables)))
         order = [*plan.iterated, *(d for d in range(len(shape)) if d not in plan.iterated)]
-        alive = self.budget_nbytes // (NBYTES * plan.most_alive)
+        alive = self.budget_nbytes // (NBYTES * (KNOWN // 2 + plan.most_alive))
         elements = max(1, min(ELEMENTS, alive))
         axis = tuple(order.index(dim) for dim in range(len(shape)))
         walk = Walk(arithmetic, self.inputs, self.variables, axis, elements)
