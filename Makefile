@@ -4,12 +4,15 @@
 PYTHON ?= python3
 PYTEST_FLAGS ?=
 BUDGET ?= 60s
+SEED ?= 1
 
 .PHONY: fuzz test check setup lock clean
 
+# Kernels of real models under random legal opts, until the budget is spent.
 fuzz: setup
 	.venv/bin/kernelref doctor
-	.venv/bin/kernelref run corpus --device pocl --budget $(BUDGET)
+	.venv/bin/kernelref run corpus --rules sound --opts random:$(SEED):4 --cases 100000 \
+	  --device pocl --budget $(BUDGET)
 
 test: setup
 	.venv/bin/python -m pytest $(PYTEST_FLAGS)

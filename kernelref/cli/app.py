@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from kernelref.cli.bench import bench
+from kernelref.cli.conform import conform
 from kernelref.cli.doctor import doctor
 from kernelref.cli.exits import Exit
 from kernelref.cli.importing import import_log
@@ -22,6 +23,7 @@ VERBS: dict[str, Callable[..., Exit]] = {
     "run": run,
     "show": show,
     "replay": replay,
+    "conform": conform,
     "bench": bench,
 }
 

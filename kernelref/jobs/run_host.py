@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from pebble import ProcessExpired, ProcessPool
 
+from kernelref.cases.case import Case
 from kernelref.cases.lines import Line
 from kernelref.cases.sources import KernelSource, Place, Unreadable, read_at
 from kernelref.codegen.target import Target
@@ -95,11 +96,18 @@ def work(settings: Settings, task: Task) -> Answer:
 def _pairs(
     settings: Settings, place: Place, source: KernelSource | Unreadable | None = None
 ) -> list[Pair]:
-    """One a device. What a case expects holds for its own opts and rules."""
-    is_own = settings.opts == "own" and settings.rules is None
-    case = source.case if isinstance(source, KernelSource) and is_own else None
-    expects = case.expect.outcome if case else Outcome.PASS.value
+    """One a device."""
+    case = source.case if isinstance(source, KernelSource) else None
+    holds = case is not None and _is_own(settings, case)
+    expects = case.expect.outcome if case and holds else Outcome.PASS.value
     return [Pair(str(place), target.name, expects=expects) for target in settings.targets]
+
+
+def _is_own(settings: Settings, case: Case) -> bool:
+    """Whether what the case expects holds: for its own opts, under its own rules."""
+    release = settings.optimizer.replace("==", "-")
+    is_own_optimizer = settings.optimizer == "reference" or release == case.rules
+    return settings.opts == "own" and settings.rules is None and is_own_optimizer
 
 
 def _prepare(
@@ -115,7 +123,12 @@ def _prepare(
         subject = Subject.of(source, seed=settings.seed)
         return list(
             prepare_release(
-                subject, settings.optimizer, choice.opts, choice.limits, settings.targets
+                subject,
+                settings.optimizer,
+                choice.opts,
+                choice.limits,
+                settings.targets,
+                pairs[0].expects,
             )
         )
     kernel = Kernel.open(source.ast, choice.limits, choice.rules)

@@ -7,6 +7,7 @@ import pytest
 
 from kernelref.cli.app import VERBS
 from kernelref.cli.exits import Exit
+from kernelref.optimizers.releases import installed
 from kernelref.run.devices import device_kind, report
 from tests.cli.command import command, counts_in, documented
 from tests.jobs.run_cases import ADD, BAD_UPCAST, MATMUL, UPCAST, case_file
@@ -151,6 +152,17 @@ def test_doctor_says_what_is_here_and_what_is_skipped():
     assert ended.object.keys() == documented("doctor")
     assert {"pocl", "oclgrind", "interp"} <= {d["name"] for d in ended.object["devices"]}
     assert "releases:" in command("doctor").out
+
+
+@pytest.mark.skipif(installed("0.9.1") is None, reason="tinygrad 0.9.1 is not installed")
+def test_conform_compares_with_a_release(tmp_path):
+    case_file(tmp_path, "one", MATMUL)
+    flags = ("--kernels", tmp_path, "--sequences", 2, "--length", 3)
+    ended = command("conform", *flags, "--json")
+    assert ended.code == Exit.CLEAN
+    assert ended.object.keys() == documented("conform")
+    assert ended.object["hand_coded_equal"] == ended.object["kernels"] == 1
+    assert "1 of 1 hand-coded alike" in command("conform", *flags).out
 
 
 @pytest.mark.parametrize("what", ["read", "host"])
