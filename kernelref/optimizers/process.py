@@ -1,6 +1,7 @@
 """A worker process and its pipe: calls with a time limit, restarted after a crash or a hang.
 
-The worker script is `tinygrad/worker.py`; it runs isolated (`-I -S`), with a clean environment.
+The worker script is `tinygrad/worker.py`. It sees no installed packages (`-s -S -P`) and a clean
+environment in which string hashes are fixed.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class Worker:
         numpy_folder = Path(np.__file__).resolve().parent.parent
         environment = {k: os.environ[k] for k in KEPT_VARIABLES if k in os.environ}
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(self.script), self.release.family,
+            [sys.executable, "-s", "-S", "-P", str(self.script), self.release.family,
              str(self.release.folder), str(numpy_folder)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log,
             env={**environment, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"},

@@ -132,21 +132,31 @@ def test_only_the_release_and_numpy_can_be_imported(release_0_9_1: Release) -> N
     worker.close()
 
 
-def chain(length: int) -> dict[str, object]:
-    st = [[[4, 4], [4, 1], 0, None]]
-    nodes: list[dict[str, object]] = [{"op": "LOAD", "buffer": 1, "dtype": "float", "st": st}]
-    nodes += [{"op": "NEG", "src": [i]} for i in range(length)]
-    nodes.append({"op": "STORE", "src": [length], "buffer": 0, "dtype": "float", "st": st})
-    return {"nodes": nodes, "stores": [length + 1]}
+def sum_of_loads(count: int) -> dict[str, object]:
+    """((x1 + x2) + x3) + ...: each load of a buffer of its own, under 48 masked dims."""
+    shape, mask = [1] * 47 + [4], [[0, 1]] * 47 + [[0, 3]]
+    st = [[shape, [0] * 47 + [1], 0, mask]]
+
+    def load(number: int) -> dict[str, object]:
+        return {"op": "LOAD", "buffer": number, "dtype": "float", "st": st}
+
+    nodes = [load(1)]
+    last = 0
+    for number in range(2, count + 1):
+        nodes += [load(number), {"op": "ADD", "src": [last, len(nodes)]}]
+        last = len(nodes) - 1
+    whole = [[shape, [0] * 47 + [1], 0, None]]
+    nodes.append({"op": "STORE", "src": [last], "buffer": 0, "dtype": "float", "st": whole})
+    return {"nodes": nodes, "stores": [len(nodes) - 1]}
 
 
 def test_an_ast_of_fifty_megabytes_gets_a_clear_answer(release_0_9_1: Release) -> None:
-    worker = Worker(release_0_9_1, timeout=120)
+    worker = Worker(release_0_9_1, timeout=240)
     limits = write_limits(OPENCL)
-    huge = chain(1_500_000)
-    assert len(json.dumps(huge)) > 47_000_000
+    huge = sum_of_loads(65_000)
+    assert len(json.dumps(huge)) > 50_000_000
     answer = worker.call("open", ast=huge, limits=limits)
     assert answer["answer"] == "broke"
     assert answer["type"] == "RecursionError"
-    assert worker.call("open", ast=chain(3), limits=limits)["answer"] == "accepted"
+    assert worker.call("open", ast=sum_of_loads(3), limits=limits)["answer"] == "accepted"
     worker.close()
