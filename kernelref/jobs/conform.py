@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from kernelref.cases.sources import KernelSource, Unreadable, list_kernels, read_kernels, sample
 from kernelref.errors import InvalidInput, Unsupported
 from kernelref.jobs.choices import limits_of, rules_of
-from kernelref.jobs.conform_compare import compare, compare_states
+from kernelref.jobs.conform_compare import compare
 from kernelref.jobs.conform_deviations import Step, deviation_of
 from kernelref.jobs.conform_draw import Drawer
 from kernelref.jobs.conform_pools import Named, Pools
@@ -65,6 +66,17 @@ def conform(
         return job.report.as_json()
     finally:
         release.close()
+
+
+Opened: TypeAlias = tuple[Session, Session]
+"""The reference's session and the release's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unopened:
+    """A kernel that at least one side does not construct; whether they agree on that."""
+
+    agrees: bool
 
 
 class Conform:
@@ -117,44 +129,44 @@ class Conform:
 
     def _heuristics(self, kernel: Named) -> bool:
         """Compare construction and heuristics under all limits; whether the kernel opens."""
-        equal = {Heuristics.HAND_CODED: True, Heuristics.ENGINE: True}
+        equal = dict.fromkeys((Heuristics.HAND_CODED, Heuristics.ENGINE), True)
         opens = False
         for name in self.limits:
             for how in equal:
-                pair = self._open(kernel, name)
-                if isinstance(pair, Unsupported):
-                    self.report.unsupported[pair.reason] += 1
+                opened = self._open(kernel, name)
+                if isinstance(opened, Unsupported):
+                    self.report.unsupported[opened.reason] += 1
                     return False
-                if pair is None:
-                    break
-                opens = True
-                equal[how] &= self._optimized(kernel, name, how, *pair)
+                if isinstance(opened, Unopened):
+                    equal[how] &= opened.agrees
+                else:
+                    opens = True
+                    equal[how] &= self._optimized(kernel, name, how, *opened)
         self.report.kernels += 1
         self.report.unopened += not opens
         self.report.hand_coded_equal += equal[Heuristics.HAND_CODED]
         self.report.engine_equal += equal[Heuristics.ENGINE]
         return opens
 
-    def _open(self, kernel: Named, limits: str) -> tuple[Session, Session] | Unsupported | None:
-        """Both sessions, equal at the start; None when both (or wrongly one) do not construct."""
+    def _open(self, kernel: Named, limits: str) -> Opened | Unopened | Unsupported:
+        """Both sessions, equal at the start."""
         try:
             ours = self.reference.open(kernel.ast, self.limits[limits])
             theirs = self.release.open(kernel.ast, self.limits[limits])
         except Unsupported as error:
             return error
-        if isinstance(ours, Refused | Broke) or isinstance(theirs, Refused | Broke):
-            mine = ours if isinstance(ours, Refused | Broke) else Accepted(ours.state)
-            other = theirs if isinstance(theirs, Refused | Broke) else Accepted(theirs.state)
-            difference = compare(mine, other)
-            if difference is not None:
-                self.report.found(Finding(kernel.name, limits, "construction", (), difference))
-            return None
-        difference = compare_states(ours.state, theirs.state)
+        failures = Refused | Broke
+        mine = ours if isinstance(ours, failures) else Accepted(ours.state)
+        other = theirs if isinstance(theirs, failures) else Accepted(theirs.state)
+        difference = compare(mine, other)
+        if difference is None and not isinstance(ours, failures):
+            assert not isinstance(theirs, failures)
+            return ours, theirs
         if difference is not None:
             self.report.found(Finding(kernel.name, limits, "construction", (), difference))
+        if not isinstance(theirs, failures):
             theirs.close()
-            return None
-        return ours, theirs
+        return Unopened(agrees=difference is None)
 
     def _optimized(
         self, kernel: Named, limits: str, how: Heuristics, ours: Session, theirs: Session
@@ -185,17 +197,17 @@ class Conform:
         for number in range(sequences):
             self.progress(number, sequences, "sequences")
             kernel, limits = pools.choose(drawer.rng, number)
-            pair = self._open(kernel, limits)
-            if pair is None or isinstance(pair, Unsupported):
+            opened = self._open(kernel, limits)
+            if isinstance(opened, Unopened | Unsupported):
                 continue
             self.report.sequences += 1
-            self._walk(kernel, limits, drawer, pair, length)
-            pair[1].close()
+            self._walk(kernel, limits, drawer, opened, length)
+            opened[1].close()
 
     def _walk(
-        self, kernel: Named, limits: str, drawer: Drawer, pair: tuple[Session, Session], length: int
+        self, kernel: Named, limits: str, drawer: Drawer, opened: Opened, length: int
     ) -> None:
-        ours, theirs = pair
+        ours, theirs = opened
         is_image = kernel.ast[0].dtype.is_image
         has_cores = bool(self.limits[limits].tensor_cores)
         state = theirs.state

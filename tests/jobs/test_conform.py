@@ -137,6 +137,7 @@ def test_a_release_that_falls_over_in_construction_is_found(tmp_path: Path) -> N
     optimizer = patched(tmp_path, "verify_lazyop(*ast)", "assert len(ast[0].arg.st.shape) < 2")
     report = compared(optimizer)
     assert report.unopened == report.kernels == 3
+    assert report.hand_coded_equal == report.engine_equal == 0
     assert {finding.how for finding in report.findings} == {"construction"}
 
 
