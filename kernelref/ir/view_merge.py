@@ -245,12 +245,15 @@ def invert_view(view: View, shape: tuple[Sint, ...], algebra: ViewAlgebra = SOUN
     ranges = view.mask or tuple((0, n) for n in view.shape)
     flips = tuple(-1 if stride < 0 else 1 for stride in strides)
     order = tuple(sorted(range(len(strides)), key=lambda axis: -abs(strides[axis])))
-    if algebra is SOUND and not _ordered(view, ranges, flips, order).contiguous:
+    if algebra is SOUND and not _ordered(view, ranges, flips, order, algebra).contiguous:
         return None
-    undone = _ordered(View.create(view.shape, algebra=algebra), ranges, flips, order)
+    undone = _ordered(View.create(view.shape, algebra=algebra), ranges, flips, order, algebra)
     return undone if product(undone.shape) == product(shape) else None
 
 
-def _ordered(view: View, ranges: Mask, flips: tuple[int, ...], order: tuple[int, ...]) -> View:
+def _ordered(
+    view: View, ranges: Mask, flips: tuple[int, ...], order: tuple[int, ...], algebra: ViewAlgebra
+) -> View:
     """The valid points with all strides positive, the largest first."""
-    return permute(keep_every(shrink(view, ranges), flips), order)
+    flipped = keep_every(shrink(view, ranges, algebra), flips, algebra)
+    return permute(flipped, order, algebra)

@@ -21,14 +21,14 @@ class ReleaseViews:
     """One release's worker and the algebra that copies it.
 
     Counts: `steps` compared, `equal` ones, those after which the release itself is `wrong` (its
-    elements are not numpy's), those at which it `raised`.
+    elements are not numpy's), those at which it `raised`; `inverses` compared.
     """
 
     def __init__(self, release: Release) -> None:
         self.version = release.version
         self.algebra = ViewAlgebra(release.rules)
         self.worker = Worker(release)
-        self.counts: Counter[str] = Counter(steps=0, equal=0, wrong=0, raised=0)
+        self.counts: Counter[str] = Counter(steps=0, equal=0, wrong=0, raised=0, inverses=0)
 
     def close(self) -> None:
         """End the worker."""
@@ -39,10 +39,15 @@ class ReleaseViews:
     ) -> str | None:
         """The first difference between the release and our copy, over all steps.
 
-        `array` is numpy's index array of `start`, to tell where the release is wrong.
+        `array` is numpy's index array of `start`, to tell where the release is wrong; with it the
+        inverse onto its shape is compared at the end.
         """
         st = start.with_algebra(self.algebra)
-        answers = self.worker.call("movement", start=write_st(st), ops=[_wire(op) for op in ops])
+        wire = [_wire(op) for op in ops]
+        if array is not None:
+            wire.append(["invert", list(array.shape)])
+        buffer = None if array is None else array.shape
+        answers = self.worker.call("movement", start=write_st(st), ops=wire)
         done = [str(st.shape)]
         for op, answer in zip(ops, answers[1:], strict=False):
             self.counts["steps"] += 1
@@ -57,7 +62,21 @@ class ReleaseViews:
             if difference is not None:
                 return f"{self.version}: {' '.join(done)}: {difference}; {st.views}"
             self.counts["equal"] += 1
-        return None
+        return None if buffer is None else self._check_inverse(st, buffer, answers[-1], done)
+
+    def _check_inverse(
+        self, st: ShapeTracker, buffer: tuple[int, ...], answer: dict[str, Any], done: list[str]
+    ) -> str | None:
+        self.counts["inverses"] += 1
+        try:
+            inverse = st.invert(buffer)
+        except Unsupported:
+            return None if "raised" in answer else f"{self.version}: {done} inverts there only"
+        if "raised" in answer or "none" in answer:
+            is_same = inverse is None and "none" in answer
+        else:
+            is_same = inverse is not None and inverse.views == read_st(answer["views"]).views
+        return None if is_same else f"{self.version}: {' '.join(done)}: inverse {inverse}, {answer}"
 
     def _check_raises(self, st: ShapeTracker, op: Movement, told: str) -> str | None:
         """Where the release raises, our copy says so."""

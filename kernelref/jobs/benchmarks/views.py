@@ -42,8 +42,8 @@ def run(
     """Counts: `cases`, `steps`, `merges`, `several_views`, `masked`, `stacks`, `faults`.
 
     With every fourth case goes a sequence that starts from a random stack of Views. Under
-    `releases`, per version: `steps`, `equal`, `wrong`, `raised`. `findings` holds the first faults
-    in words. A fault is a claim that numpy or a release contradicts.
+    `releases`, per version: `steps`, `equal`, `wrong`, `raised`, `inverses`. `findings` holds the
+    first faults in words. A fault is a claim that numpy or a release contradicts.
 
     Raises: ReleaseMissingError when a release is neither installed nor installable.
     """
