@@ -15,7 +15,11 @@ from kernelref.ir import semantics
 from kernelref.ir.dtype import DType
 from kernelref.ir.semantics import Array
 
-NOBODY, MANY = -1, -2
+NOBODY, MANY = 0, -1
+"""Who touched an element; a work-item or group is its number plus one.
+
+What is 0 takes no memory until it is touched, so a few groups of a huge launch are cheap.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,29 +87,29 @@ class _Accesses:
     """Per element who accessed it in the last epoch it was accessed in, and from which groups."""
 
     def __init__(self, elements: int) -> None:
-        self.item = np.full(elements, NOBODY, np.int64)
+        self.item = np.zeros(elements, np.int64)
         self.epoch = np.zeros(elements, np.int32)
-        self.group = np.full(elements, NOBODY, np.int64)
+        self.group = np.zeros(elements, np.int64)
 
     def conflict(self, places: Array, items: Array, epoch: int, group_size: int) -> Race | None:
         """The first access that meets one of another work-item or group."""
         known, group = self.item[places], self.group[places]
-        is_other = (known != items) & (known != NOBODY) & (self.epoch[places] == epoch)
-        is_other |= (group != items // group_size) & (group != NOBODY)
+        is_other = (known != items + 1) & (known != NOBODY) & (self.epoch[places] == epoch)
+        is_other |= (group != items // group_size + 1) & (group != NOBODY)
         if not is_other.any():
             return None
         first = int(is_other.argmax())
-        place, item, other = int(places[first]), int(items[first]), int(known[first])
-        if other in (MANY, item):
+        place, item, other = int(places[first]), int(items[first]), int(known[first]) - 1
+        if other in (item, MANY - 1):
             now = items[(places == place) & (items != item)]
-            other = int(now[0]) if now.size else MANY
-        return Race(place, (item,) if other == MANY else (other, item))
+            return Race(place, (int(now[0]), item) if now.size else (item,))
+        return Race(place, (other, item))
 
     def note(self, places: Array, items: Array, epoch: int, group_size: int) -> None:
         """Add accesses; several work-items at one element become MANY."""
         is_stale = self.epoch[places] != epoch
-        _merge(self.item, places, np.where(is_stale, NOBODY, self.item[places]), items)
-        _merge(self.group, places, self.group[places], items // group_size)
+        _merge(self.item, places, np.where(is_stale, NOBODY, self.item[places]), items + 1)
+        _merge(self.group, places, self.group[places], items // group_size + 1)
         self.epoch[places] = epoch
 
 
