@@ -23,13 +23,17 @@ class Indices:
         self._at: dict[tuple[object, ...], tuple[Sint, Sint]] = {}
 
     def general(self, node: Leaf) -> tuple[Sint, Sint]:
-        """Address and validity as expressions of the axis variables axis0, axis1, ..."""
+        """Address and validity as expressions of the axis variables axis0, axis1, ...
+
+        A constant has no address: 0.
+        """
         number = self.kernel.buffer_of(node)
         if number not in self._general:
             st = self.kernel.sts[number]
             point = [0 if n == 1 else x for n, x in zip(st.shape, self.variables, strict=True)]
             address, valid = st.index(point)
-            self._general[number] = (sint(address), sint(valid))
+            is_constant = isinstance(node, Constant)
+            self._general[number] = (0 if is_constant else sint(address), sint(valid))
         return self._general[number]
 
     def at(self, node: Leaf, env: Env) -> tuple[Sint, Sint]:
