@@ -241,7 +241,7 @@ T = TypeVar("T")
 def _ask(question: Callable[..., T], *arguments: object) -> T:
     """The answer of a fresh process. Raises: DeviceError for a crash, a hang or an exception."""
     context = multiprocessing.get_context("spawn")
-    with ProcessPool(max_workers=1, max_tasks=1, context=context) as pool:
+    with ProcessPool(max_workers=1, context=context) as pool:
         future = pool.schedule(question, args=arguments, timeout=PROBE_SECONDS)
         try:
             return future.result()
@@ -254,7 +254,8 @@ def _ask(question: Callable[..., T], *arguments: object) -> T:
 
 
 def _describe(kind: DeviceKind) -> DeviceInfo:
-    with tempfile.TemporaryDirectory(prefix="kernelref-") as private:
+    # Drivers write to it from threads of their own, also while it is being removed.
+    with tempfile.TemporaryDirectory(prefix="kernelref-", ignore_cleanup_errors=True) as private:
         prepare_worker(kind, Path(private), 1)
         # The import loads drivers, which only a worker may do, and only in its own environment.
         from kernelref.run.opencl import describe, open_device

@@ -26,9 +26,11 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from types import NoneType
 
 from pebble import ProcessExpired, ProcessPool
 
@@ -40,6 +42,7 @@ from kernelref.run.worker import BUILDING, EXIT_DAMAGED, WorkerSetup, arrivals, 
 
 GRACE_SECONDS = 30.0
 ARRIVAL_SECONDS = 10.0
+MOST_LOSSES = 8
 LAST_WORDS_LENGTH = 1000
 
 _MEMORY_WORDS = ("bad_alloc", "out of memory", "Cannot allocate memory", "failed to allocate")
@@ -85,13 +88,10 @@ class DevicePool:
         self.journal = journal or self.folder / "journal"
         self.journal.mkdir(parents=True, exist_ok=True)
         self._batches = 0
+        self._losses = 0
         threads = max(1, (os.cpu_count() or 1) // workers)
         self._setup = WorkerSetup(self.kind, self.budget, threads, self.folder)
-        # Spawned, not forked: a driver must not be inherited, and the parent has threads.
-        context = multiprocessing.get_context("spawn")
-        self._pool = ProcessPool(
-            max_workers=workers, initializer=arrive, initargs=(self.folder,), context=context
-        )
+        self._pool = self._new_pool()
 
     def __enter__(self) -> DevicePool:
         return self
@@ -99,8 +99,7 @@ class DevicePool:
     def __exit__(self, *exc: object) -> None:
         if self._batches:
             self._await_workers()
-        self._pool.stop()  # type: ignore[no-untyped-call]  # pebble leaves it without types
-        self._pool.join()
+        self._end_pool()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def run(self, launches: Iterable[KernelLaunch]) -> Iterator[LaunchResult]:
@@ -128,6 +127,7 @@ class DevicePool:
                 for future in wait(active, return_when=FIRST_COMPLETED).done:
                     batch, folder = active.pop(future)
                     answered, rest = _settle(batch, folder, future)
+                    self._count_losses(future, answered)
                     shutil.rmtree(folder, ignore_errors=True)
                     finished.update(answered)
                     again.extend(rest)
@@ -137,6 +137,24 @@ class DevicePool:
         finally:
             for future in active:
                 future.cancel()
+
+    def _count_losses(self, future: Future[None], answered: dict[int, LaunchResult]) -> None:
+        """Give up on workers that end again and again without an answer."""
+        is_lost = isinstance(future.exception(), BrokenProcessPool) and not answered
+        self._losses = self._losses + 1 if is_lost else 0
+        if self._losses > MOST_LOSSES:
+            raise DeviceError("workers end as soon as they start")
+
+    def _new_pool(self) -> ProcessPool:
+        # Spawned, not forked: a driver must not be inherited, and the parent has threads.
+        context = multiprocessing.get_context("spawn")
+        return ProcessPool(
+            max_workers=self.workers, initializer=arrive, initargs=(self.folder,), context=context
+        )
+
+    def _end_pool(self) -> None:
+        self._pool.stop()  # type: ignore[no-untyped-call]  # pebble leaves it without types
+        self._pool.join()
 
     def _await_workers(self) -> None:
         """Let workers that take another's place arrive: ended on the way, they would print why."""
@@ -177,6 +195,10 @@ class DevicePool:
             + self.budget.launch_seconds * len(batch.launches)
             + GRACE_SECONDS
         )
+        if not self._pool.active:
+            # A worker that died while it had nothing to do has taken pebble's pool along.
+            self._end_pool()
+            self._pool = self._new_pool()
         return self._pool.schedule(work, args=(self._setup, folder), timeout=limit)
 
 
@@ -185,7 +207,7 @@ def _settle(
 ) -> tuple[dict[int, LaunchResult], list[Batch]]:
     """What is known of a batch whose worker has ended or answered, and what must run again."""
     error = future.exception()
-    if error is not None and not isinstance(error, (TimeoutError, ProcessExpired)):
+    if not isinstance(error, (NoneType, TimeoutError, ProcessExpired, BrokenProcessPool)):
         raise error if isinstance(error, DeviceError) else DeviceError(f"worker failed: {error!r}")
     results = _read_results(folder)
     answered = dict(zip(batch.places, results, strict=False))
@@ -197,8 +219,9 @@ def _settle(
     done, total = len(results), len(batch.launches)
     if done == total:
         return answered, []
-    if isinstance(error, ProcessExpired) and error.exitcode == EXIT_DAMAGED:
-        return answered, [batch.part(done, total)]
+    is_damaged = isinstance(error, ProcessExpired) and error.exitcode == EXIT_DAMAGED
+    if is_damaged or isinstance(error, BrokenProcessPool):
+        return answered, [batch.part(done, total, batch.company)]
     ending = _ending(error, folder)
     progress = _read_progress(folder)
     if progress is None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import signal
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +23,7 @@ from kernelref.run.devices import DeviceKind
 from kernelref.run.isolate import Batch, DevicePool
 from kernelref.run.job import Budget, KernelLaunch, LaunchBuffer, LaunchResult
 from kernelref.run.outcome import Outcome
-from kernelref.run.worker import BUILDING, EXIT_DAMAGED
+from kernelref.run.worker import BUILDING, EXIT_DAMAGED, arrivals
 from tests.run.device_launches import (
     DIVERGENT,
     GOOD,
@@ -151,6 +153,32 @@ def test_leaving_in_the_middle_ends_the_workers() -> None:
     assert not pool.folder.exists()
 
 
+def test_a_worker_lost_while_idle_is_replaced() -> None:
+    with DevicePool("pocl") as pool:
+        assert [result.fault for result in pool.run([launch(GOOD)])] == [None]
+        (worker,) = arrivals(pool.folder)
+        os.kill(int(worker), signal.SIGKILL)
+        deadline = time.monotonic() + 20
+        while pool._pool.active and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not pool._pool.active
+        assert [result.fault for result in pool.run([launch(GOOD)] * 2)] == [None, None]
+
+
+def test_workers_that_end_as_soon_as_they_start_are_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Called with a path it fails, and pebble ends a worker whose initializer fails.
+    monkeypatch.setattr(isolate, "arrive", os._exit)
+    monkeypatch.setattr(isolate, "ARRIVAL_SECONDS", 0.0)
+    monkeypatch.setattr(isolate, "MOST_LOSSES", 2)
+    with (
+        DevicePool("pocl") as pool,
+        pytest.raises(DeviceError, match="as soon as they start"),
+    ):
+        list(pool.run([launch(GOOD)]))
+
+
 def ended(folder: Path, error: BaseException, *, done: int, progress: int | None) -> object:
     """What is made of a batch of four whose worker ended with `error` after `done` results."""
     folder.mkdir()
@@ -183,6 +211,10 @@ def test_what_a_lost_worker_leaves_is_kept_and_the_rest_runs_again(tmp_path: Pat
     assert ended(tmp_path / "damage", damage, done=2, progress=1) == (
         [10, 11],
         [((12, 13), False)],
+    )
+    assert ended(tmp_path / "broken", BrokenProcessPool(), done=1, progress=1) == (
+        [10],
+        [((11, 12, 13), False)],
     )
     assert ended(tmp_path / "late", crash, done=4, progress=3) == ([10, 11, 12, 13], [])
     with pytest.raises(DeviceError, match="cannot be opened: SIGSEGV"):
