@@ -39,11 +39,24 @@ def random_expr(rng: random.Random, depth: int, variables: tuple[Var, ...]) -> E
     """A raw tree: nothing in it is canonical."""
     if depth == 0 or rng.random() < 0.15:
         return rng.choice(variables) if rng.random() < 0.7 else Int(rng.randint(-7, 9))
+    if rng.random() < 0.06:
+        return quotient_and_remainder(rng, random_expr(rng, depth - 1, variables))
     op = rng.choice(tuple(IndexOp))
     left = random_expr(rng, depth - 1, variables)
     if op in DIVISIONS and rng.random() < 0.9:
         return Binary(op, left, Int(rng.choice(DIVISORS)))
     return Binary(op, left, random_expr(rng, depth - 1, variables))
+
+
+def quotient_and_remainder(rng: random.Random, x: Expr) -> Expr:
+    """A quotient and a remainder that may belong together: x // c % d * k + x % c."""
+    c = rng.choice((2, 3, 4))
+    quotient = Binary(IndexOp.FLOORDIV, x, Int(c))
+    if rng.random() < 0.5:
+        quotient = Binary(IndexOp.MOD, quotient, Int(rng.choice((2, 3))))
+    scaled = Binary(IndexOp.MUL, quotient, Int(rng.choice((c, c, 1, -c))))
+    remainder = Binary(IndexOp.MOD, x, Int(rng.choice((c, c, c + 1))))
+    return Binary(IndexOp.ADD, scaled, remainder)
 
 
 def divides_by_zero(expr: Expr, grid: dict[str, Any]) -> Any:

@@ -6,7 +6,9 @@ import itertools
 
 import pytest
 
+from kernelref.ir import index_simplify
 from kernelref.ir.index import (
+    IndexOp,
     Sint,
     Var,
     and_,
@@ -23,6 +25,7 @@ from kernelref.ir.index import (
     is_surely_ge,
     is_surely_lt,
     lt,
+    polynomial,
     simplify,
     substitute,
 )
@@ -46,6 +49,28 @@ def test_simplify_and_bounds_against_every_point() -> None:
         assert not case.is_outside(*bounds(case.expr)), f"{case.expr} in {bounds(case.expr)}"
         assert not case.is_outside(*bounds(simple)), f"{simple} in {bounds(simple)}"
         assert simplify(simple) == simple, f"{simple} goes on to {simplify(simple)}"
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("_bucket", lambda value, divisor: bounds(value)[0] // divisor),
+        ("_whole", lambda other, above, x, c: x),
+        ("_cdiv", index_simplify._floordiv),
+        ("_mod_rest", lambda rest, divisor: rest),
+        ("_without_inner_mods", lambda left, divisor: polynomial(left)[:1]),
+    ],
+)
+def test_planted_faults_are_seen(name: str, fault, monkeypatch: pytest.MonkeyPatch) -> None:
+    index_simplify._simplify.cache_clear()
+    monkeypatch.setattr(index_simplify, name, fault)
+    if name == "_cdiv":
+        monkeypatch.setitem(index_simplify._RULES, IndexOp.CDIV, fault)
+    try:
+        seen = any(case.differs(simplify(case.expr)) for case in index_cases(seed=5, count=1500))
+    finally:
+        index_simplify._simplify.cache_clear()
+    assert seen
 
 
 @pytest.mark.parametrize(
