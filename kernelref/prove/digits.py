@@ -1,0 +1,293 @@
+"""The engine `digits`: one normal form for index expressions, with quotients as the only atoms.
+
+Axes are digits, and an address is a number written in them; splitting an axis or stacking a view
+regroups digits. Each rule below is an equation that holds for all integers, under the stated bounds
+of a remainder, so equal normal forms mean equal values. Nothing needs a solver here; extents may be
+symbolic.
+
+Rules, for d > 0 and `//`, `%` rounding towards minus infinity:
+  p % d = p - d * (p // d)
+  (d*q + r) // d = q + t             if t*d <= r < (t+1)*d everywhere
+  (g*a + b) // (g*e) = a // e        if 0 <= b < g everywhere
+  (q // e + t) // d = (q + e*t) // (e*d)
+  p < 0  =  (p // g) < 0             for any g > 0
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from kernelref.ir.index import (
+    Binary,
+    Expr,
+    IndexOp,
+    Int,
+    Sint,
+    Var,
+    add,
+    as_expr,
+    mul,
+    polynomial,
+    polynomial_sum,
+    substitute,
+)
+from kernelref.ir.index_nodes import Monomial, order_key
+from kernelref.prove.spans import Span, span
+
+ENGINE = "digits"
+
+
+def normal(value: Sint) -> Sint:
+    """An expression of the same value at every point; equal for most that are equal."""
+    return _normal(value) if isinstance(value, Expr) else value
+
+
+@lru_cache(maxsize=1 << 16)
+def _normal(expr: Expr) -> Sint:
+    match expr:
+        case Int(value):
+            return value
+        case Var(_, low, high):
+            return low if low == high else expr
+        case Binary(IndexOp.ADD | IndexOp.MUL):
+            return _sum(expr)
+        case Binary(IndexOp.FLOORDIV, left, right):
+            return quotient(normal(left), normal(right))
+        case Binary(IndexOp.MOD, left, right):
+            p, d = normal(left), normal(right)
+            return add(p, mul(mul(d, quotient(p, d)), -1))
+        case Binary(IndexOp.LT, left, right):
+            return negative(add(normal(left), mul(normal(right), -1)))
+        case Binary(IndexOp.AND):
+            return conjunction(_conditions(expr))
+        case Binary(op, left, right):
+            return Binary(op, as_expr(normal(left)), as_expr(normal(right)))
+    raise AssertionError(f"not an index expression: {expr!r}")
+
+
+def _sum(expr: Expr) -> Sint:
+    total: Sint = 0
+    for monomial, coefficient in polynomial(expr):
+        term: Sint = coefficient
+        for atom in monomial:
+            term = mul(term, normal(atom))
+        total = add(total, term)
+    return total
+
+
+def quotient(p: Sint, d: Sint) -> Sint:
+    """p // d of normal forms."""
+    if not isinstance(d, int):
+        return _symbolic_quotient(p, d)
+    if d <= 0:
+        return Binary(IndexOp.FLOORDIV, as_expr(p), Int(d))
+    if isinstance(p, int):
+        return p // d
+    return p if d == 1 else _quotient(p, d)
+
+
+@lru_cache(maxsize=1 << 16)
+def _quotient(p: Expr, d: int) -> Sint:
+    whole, rest = divided(p, d)
+    constant = same_quotient(span(rest), d)
+    if constant is not None:
+        return add(whole, constant)
+    for g in _factors(rest, d):
+        upper, lower = divided(rest, g)
+        extra = same_quotient(span(lower), g)
+        if extra is not None:
+            return add(whole, quotient(add(upper, extra), d // g))
+    inner = _lone_quotient(rest)
+    if inner is not None:
+        q, e, others = inner
+        return add(whole, quotient(add(q, mul(others, e)), e * d))
+    return add(whole, Binary(IndexOp.FLOORDIV, as_expr(rest), Int(d)))
+
+
+def divided(p: Sint, d: int) -> tuple[Sint, Sint]:
+    """(q, r) with p = d*q + r; q takes the terms that d divides, and of the constant all it can."""
+    whole: list[tuple[Monomial, int]] = []
+    rest: list[tuple[Monomial, int]] = []
+    for monomial, c in polynomial(p):
+        if monomial and c % d:
+            rest.append((monomial, c))
+        else:
+            whole.append((monomial, c // d))
+            rest.append((monomial, c % d))
+    return polynomial_sum(whole), polynomial_sum(rest)
+
+
+def same_quotient(bounds: Span, d: int) -> int | None:
+    """t when t*d <= r < (t+1)*d for every r within the bounds."""
+    low, high = bounds
+    if low is None or high is None or low // d != high // d:
+        return None
+    return low // d
+
+
+def _factors(p: Sint, d: int) -> list[int]:
+    """Coefficients that divide d, the largest first."""
+    found = {abs(c) for monomial, c in polynomial(p) if monomial}
+    return sorted((g for g in found if 1 < g < d and d % g == 0), reverse=True)
+
+
+def _lone_quotient(p: Sint) -> tuple[Sint, int, Sint] | None:
+    """(q, e, t) with p = q // e + t, when p has exactly one quotient, once and alone."""
+    found: tuple[Sint, int, Sint] | None = None
+    for monomial, c in polynomial(p):
+        if not any(isinstance(atom, Binary) for atom in monomial):
+            continue
+        match monomial:
+            case (Binary(IndexOp.FLOORDIV, q, Int(e)),) if found is None and c == 1 and e > 0:
+                others = add(p, polynomial_sum([(monomial, -1)]))
+                found = q, e, others
+            case _:
+                return None
+    return found
+
+
+def _symbolic_quotient(p: Sint, d: Sint) -> Sint:
+    """p // d with p = d*q + r by long division, if 0 <= r < d and 0 < d everywhere."""
+    low = span(d)[0]
+    if low is not None and low > 0:
+        q, r = _long_division(p, d)
+        floor, above = span(r)[0], span(add(r, mul(d, -1)))[1]
+        if floor is not None and floor >= 0 and above is not None and above < 0:
+            return q
+    return Binary(IndexOp.FLOORDIV, as_expr(p), as_expr(d))
+
+
+def _names(monomial: Monomial) -> list[object]:
+    return [order_key(atom) for atom in monomial]
+
+
+def _long_division(p: Sint, d: Sint) -> tuple[Sint, Sint]:
+    """Divide by the leading monomial of d, term by term."""
+    leading, factor = max(polynomial(d), key=lambda term: (len(term[0]), _names(term[0])))
+    q: Sint = 0
+    r = p
+    for monomial, c in polynomial(p):
+        left = list(monomial)
+        for atom in leading:
+            if atom not in left:
+                break
+            left.remove(atom)
+        else:
+            if c % factor == 0:
+                part = polynomial_sum([(tuple(left), c // factor)])
+                q, r = add(q, part), add(r, mul(mul(part, d), -1))
+    return q, r
+
+
+@lru_cache(maxsize=1 << 16)
+def negative(p: Sint) -> Sint:
+    """The condition p < 0 for a normal p: 1, 0, or a condition in lowest terms."""
+    low, high = span(p)
+    if high is not None and high < 0:
+        return 1
+    if low is not None and low >= 0:
+        return 0
+    for g in sorted({abs(c) for monomial, c in polynomial(p) if monomial}, reverse=True):
+        if g > 1:
+            upper, lower = divided(p, g)
+            extra = same_quotient(span(lower), g)
+            if extra is not None:
+                return negative(add(upper, extra))
+    return Binary(IndexOp.LT, as_expr(p), Int(0))
+
+
+def _conditions(expr: Expr) -> list[Sint]:
+    match expr:
+        case Binary(IndexOp.AND, left, right):
+            return [*_conditions(left), *_conditions(right)]
+        case Binary(IndexOp.LT):
+            return [normal(expr)]
+        case _:
+            return [_truth(normal(expr))]
+
+
+def _truth(value: Sint) -> Sint:
+    """What counts as true of an integer, as a condition."""
+    match value:
+        case int():
+            return int(value != 0)
+        case Binary(IndexOp.LT | IndexOp.AND):
+            return value
+        case _:
+            return Binary(IndexOp.AND, as_expr(value), as_expr(value))
+
+
+def conjunction(conditions: list[Sint]) -> Sint:
+    """All of them: each once, in one order, and of p + a < 0 and p + b < 0 the narrower."""
+    kept: dict[object, Sint] = {}
+    pending = list(conditions)
+    while pending:
+        condition = pending.pop()
+        match condition:
+            case int():
+                if condition == 0:
+                    return 0
+            case Binary(IndexOp.AND, left, right) if left is not right:
+                pending += [left, right]
+            case Binary(IndexOp.LT, p):
+                terms = polynomial(p)
+                key = tuple(term for term in terms if term[0])
+                known = kept.get(key)
+                constant = sum(c for monomial, c in terms if not monomial)
+                if known is None or constant > _constant(known):
+                    kept[key] = condition
+            case _:
+                kept[condition] = condition
+    ordered = sorted((as_expr(condition) for condition in kept.values()), key=order_key)
+    total: Sint = 1
+    for condition in ordered:
+        total = condition if total == 1 else Binary(IndexOp.AND, as_expr(total), condition)
+    return total
+
+
+def _constant(condition: Sint) -> int:
+    assert isinstance(condition, Binary)
+    return sum(c for monomial, c in polynomial(condition.left) if not monomial)
+
+
+def assuming(where: Sint, value: Sint) -> Sint:
+    """`value` where the normal condition `where` holds: the ranges it leaves the variables."""
+    ranges, _ = narrowings(where)
+    return normal(substitute(value, ranges)) if ranges else normal(value)
+
+
+def narrowings(where: Sint) -> tuple[dict[str, Var], list[Sint]]:
+    """The ranges that a normal condition leaves single variables, and its other conditions.
+
+    Law: `where` holds exactly where every variable lies in its range and the others hold.
+    """
+    ranges: dict[str, Var] = {}
+    others: list[Sint] = [0] if where == 0 else []
+    for condition in _conditions(where) if isinstance(where, Expr) else []:
+        if not _narrow(condition, ranges):
+            others.append(condition)
+    return ranges, others
+
+
+def _narrow(condition: Sint, ranges: dict[str, Var]) -> bool:
+    """Take x + c < 0 or -x + c < 0 into the range of x."""
+    match condition:
+        case Binary(IndexOp.LT, left, _):
+            terms = polynomial(left)
+        case _:
+            return False
+    constant = sum(c for monomial, c in terms if not monomial)
+    match [term for term in terms if term[0]]:
+        case [((Var() as var,), (1 | -1) as sign)]:
+            now = ranges.get(var.name, var)
+            if not isinstance(now.high, int):
+                return False
+            low, high = now.low, now.high
+            if sign == 1:
+                high = min(high, -constant - 1)
+            else:
+                low = max(low, constant + 1)
+            ranges[var.name] = Var(var.name, low, high)
+            return True
+        case _:
+            return False

@@ -1,0 +1,191 @@
+"""Verdicts, and the one place that says PROVED: `judge`.
+
+An obligation is proved when every claim that it is made of was proved by an engine. A
+counterexample is replayed with plain ints before anyone calls it a refutation; one that does not
+replay is a fault of the engine, and an error of ours. What no engine can tell is UNKNOWN.
+"""
+
+from __future__ import annotations
+
+import enum
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kernelref.ir.index import Sint
+from kernelref.prove.claim import (
+    Claim,
+    Counterexample,
+    Everywhere,
+    GaveUp,
+    Missing,
+    Proved,
+    extents_at,
+    lift_at,
+)
+from kernelref.prove.portfolio import Portfolio
+
+
+class Answer(enum.Enum):
+    """What is known of an obligation."""
+
+    PROVED = "PROVED"
+    REFUTED = "REFUTED"
+    UNKNOWN = "UNKNOWN"
+    UNSUPPORTED = "UNSUPPORTED"
+
+
+class Obligation(enum.Enum):
+    """What must hold of a step, or of the Program at its end."""
+
+    BIJECTION = "bijection"
+    INDEX = "index"
+    REDUCTION = "reduction"
+    PADDING = "padding"
+    COVERAGE = "coverage"
+    BOUNDS = "bounds"
+    DOMAIN = "domain"
+    RACES = "races"
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """Where it fails, replayed: what was expected there, and what was found."""
+
+    subject: str
+    says: str
+    point: tuple[int, ...]
+    expected: object
+    found: object
+    other: tuple[int, ...] | None = None
+    values: tuple[tuple[str, int], ...] = ()
+
+    def __str__(self) -> str:
+        where = f"at {self.point}" + (f" and {self.other}" if self.other is not None else "")
+        bound = "".join(f", {name} = {value}" for name, value in self.values)
+        return f"{self.subject} {where}{bound}: {self.says}: {self.expected} and {self.found}"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is known of one obligation of one step, and who found it.
+
+    `engines` names the engine behind each claim. Units: `seconds`.
+    """
+
+    step: str
+    obligation: Obligation
+    answer: Answer
+    engines: tuple[str, ...] = ()
+    reason: str = ""
+    witness: Witness | None = None
+    seconds: float = field(default=0.0, compare=False)
+
+    def __str__(self) -> str:
+        what = f"{self.step} {self.obligation.value}: {self.answer.value}"
+        return f"{what} ({self.witness or self.reason})" if self.witness or self.reason else what
+
+
+class EngineFault(AssertionError):  # noqa: N818 - the field says fault
+    """An engine's counterexample does not replay: what it says cannot be believed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What an analysis that is not a claim over a box found wrong, replayed already."""
+
+    witness: Witness
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """What an analysis cannot decide, or does not model (`is_unsupported`)."""
+
+    reason: str
+    is_unsupported: bool = False
+
+
+Part = Claim | Failure | Open
+
+
+def judge(
+    step: str, obligation: Obligation, parts: Iterable[Part], portfolio: Portfolio
+) -> Verdict:
+    """The verdict on an obligation: proved when each of its parts is.
+
+    Law: PROVED means that every part is a claim, and that an engine proved each.
+    """
+    begin = time.perf_counter()
+    engines: list[str] = []
+    open_part: Open | None = None
+
+    def verdict(answer: Answer, reason: str = "", witness: Witness | None = None) -> Verdict:
+        seconds = time.perf_counter() - begin
+        return Verdict(step, obligation, answer, tuple(engines), reason, witness, seconds)
+
+    for part in parts:
+        match part:
+            case Failure(witness):
+                return verdict(Answer.REFUTED, witness=witness)
+            case Open():
+                open_part = open_part or part
+            case _:
+                result = portfolio.decide(part)
+                engines.append(result.engine)
+                match result:
+                    case Proved():
+                        continue
+                    case Counterexample():
+                        return verdict(Answer.REFUTED, witness=replay(part, result))
+                    case Missing():
+                        return verdict(Answer.REFUTED, witness=_missing(part, result))
+                    case GaveUp(_, reason):
+                        open_part = open_part or Open(f"{part.subject}: {reason}")
+    if open_part is not None:
+        answer = Answer.UNSUPPORTED if open_part.is_unsupported else Answer.UNKNOWN
+        return verdict(answer, open_part.reason)
+    return verdict(Answer.PROVED)
+
+
+def replay(claim: Claim, found: Counterexample) -> Witness:
+    """What goes wrong at a counterexample, computed with plain ints.
+
+    Raises: EngineFault when nothing does.
+    """
+    lift = lift_at(found.values)
+    shape = extents_at(claim.box, found.values)
+    points = [found.point] if found.other is None else [found.point, found.other]
+    bound = tuple(sorted(found.values.items()))
+    if not all(_lies_in(point, shape) for point in points):
+        raise EngineFault(f"{found} is outside the box of {claim.subject}")
+    if isinstance(claim, Everywhere):
+        for fact in claim.facts(found.point, lift):
+            if fact.where and fact.left != fact.right:
+                expected, seen = _plain(fact.right), _plain(fact.left)
+                return Witness(claim.subject, fact.says, found.point, expected, seen, values=bound)
+        raise EngineFault(f"{found} does not replay on {claim.subject}")
+    onto = None if claim.onto is None else lift(claim.onto)
+    (where, key), *second = [claim.key(point, lift) for point in points]
+    if where and onto is not None and not 0 <= key < onto:
+        return Witness(claim.subject, "a key out of range", found.point, onto, key, values=bound)
+    if found.other != found.point and where and second and second[0] == (where, key):
+        return Witness(
+            claim.subject, "two points with one key", found.point, key, key, found.other, bound
+        )
+    raise EngineFault(f"{found} does not replay on {claim.subject}")
+
+
+def _missing(claim: Claim, found: Missing) -> Witness:
+    """A key that no point has: the enumeration that says so is itself the replay."""
+    bound = tuple(sorted(found.values.items()))
+    return Witness(claim.subject, "a key that no point has", (), found.key, None, values=bound)
+
+
+def _lies_in(point: Sequence[int], shape: Sequence[int]) -> bool:
+    return all(0 <= x < n for x, n in zip(point, shape, strict=True))
+
+
+def _plain(value: Any) -> Sint | bool:
+    """A number or a truth value as Python has it."""
+    return bool(value) if isinstance(value, bool) else int(value)
