@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kernelref.opt.opt import Opt, OptOps
-from kernelref.optimizers.interface import State
+from kernelref.optimizers.interface import Heuristics, State
 
 BASE_WEIGHTS = {
     OptOps.UPCAST: 4, OptOps.UNROLL: 4, OptOps.LOCAL: 4, OptOps.LASTLOCAL: 4, OptOps.GROUP: 6,
@@ -20,7 +20,7 @@ BASE_WEIGHTS = {
     OptOps.TC: 0.1,
 }  # fmt: skip
 CAPS = {OptOps.UPCAST: 8, OptOps.UNROLL: 32}
-BOUNDARY_AMOUNTS = (1, 2, 3, 4, 5, 7, 8, 9, 16, 31, 32, 33, 48, 64, 128, 256, 1024)
+BOUNDARY_AMOUNTS = (-2, 1, 2, 3, 4, 5, 7, 8, 9, 16, 31, 32, 33, 48, 64, 128, 256, 1024)
 RAW_AXES = (None, -1, -2, -3, -9, -9, 0, 1, 2, 3, 4, 5, 6, 7, 9, 99)
 RAW_AMOUNTS = (
     None,
@@ -76,6 +76,12 @@ class Drawer:
         op = self._op(state)
         return self.boundary(op, state) if way < 0.4 else self.fitting(op, state)
 
+    def start(self) -> Heuristics | None:
+        """What a walk begins with: mostly nothing, else the state that heuristics come to."""
+        if self.rng.random() < 0.8:
+            return None
+        return self.rng.choice((Heuristics.REQUIRED, Heuristics.HAND_CODED, Heuristics.ENGINE))
+
     def raw(self) -> Opt:
         """Any op with any axis and amount, None among them."""
         return Opt(self._any_op(), self.rng.choice(RAW_AXES), self.rng.choice(RAW_AMOUNTS))
@@ -86,7 +92,8 @@ class Drawer:
         amounts = [*BOUNDARY_AMOUNTS]
         if extent is not None:
             amounts += [extent, extent - 1, extent + 1, extent * 2, extent * 4, max(extent // 2, 1)]
-            amounts += [extent * 4 - 1, extent * 2 - 1]
+            amounts += [extent * 4 - 1, extent * 2 - 1, -extent]
+            amounts += 4 * _divisors_beyond(CAPS.get(op), extent)
         return Opt(op, axis + self.rng.choice((0, 0, 0, 0, -1, 1)), self.rng.choice(amounts))
 
     def fitting(self, op: OptOps, state: State) -> Opt:
@@ -167,6 +174,13 @@ def _origin(op: OptOps, colors: Sequence[str]) -> int:
     if op in (OptOps.GROUP, OptOps.GROUPTOP):
         return first_reduce + sum(color in ("green", "white") for color in colors)
     return 0
+
+
+def _divisors_beyond(cap: int | None, extent: int) -> list[int]:
+    """The least divisor above an op's cap, if there is one."""
+    if cap is None:
+        return []
+    return next(([n] for n in range(cap + 1, min(extent, 4096) + 1) if extent % n == 0), [])
 
 
 def _paddings(extent: int) -> list[int]:

@@ -9,7 +9,7 @@ from kernelref.ir.shapetracker import ShapeTracker
 from kernelref.ir.view import View
 from kernelref.jobs.conform_draw import CAPS, Drawer
 from kernelref.opt.opt import Opt, OptOps
-from kernelref.optimizers.interface import BufferState, State
+from kernelref.optimizers.interface import BufferState, Heuristics, State
 
 OUTPUT = BufferState(ShapeTracker((View.create((8, 12, 1)),)), (12, 1, 0), frozenset())
 START = State((8, 12, 64), (8, 12, 1), ("blue", "blue", "red"), 0, (), (OUTPUT,))
@@ -31,7 +31,7 @@ def test_one_seed_one_sequence() -> None:
 
 
 def test_every_op_is_drawn_and_the_rest_are_odd() -> None:
-    opts = draws(START)
+    opts = draws(START, count=8000)
     seen = Counter(opt.op for opt in opts)
     assert set(seen) == set(OptOps)
     assert any(opt.axis is None for opt in of(OptOps.UPCAST, opts))
@@ -88,3 +88,10 @@ def test_what_was_accepted_least_is_asked_most() -> None:
     drawer.accepted[OptOps.UPCAST] = 100
     drawn = Counter(drawer.draw(START, is_start=False, is_image=False).op for _ in range(2000))
     assert drawn[OptOps.LOCAL] > drawn[OptOps.UPCAST] * 1.3
+
+
+def test_some_walks_begin_where_heuristics_end() -> None:
+    drawer = Drawer(5, ())
+    starts = Counter(drawer.start() for _ in range(1000))
+    assert starts[None] > 700
+    assert set(starts) == {None, *Heuristics}
