@@ -48,6 +48,8 @@ def run(
         print_json(report.as_json())
     else:
         print(summary(report))
+    if report.interrupted:
+        raise KeyboardInterrupt
     if report.unreadable:
         for line in report.unreadable:
             print(f"kernelref: {line}", file=sys.stderr)

@@ -13,7 +13,7 @@ from kernelref.cases.lines import Line, open_lines
 from kernelref.cases.sources import Place, list_kernels, sample
 from kernelref.codegen.target import FULL, Target
 from kernelref.jobs.choices import limits_of, rules_of
-from kernelref.jobs.opt_choice import RandomWalk, parse_opts
+from kernelref.jobs.opt_choice import Actions, RandomWalk, parse_opts
 from kernelref.jobs.progress import Progress, silent
 from kernelref.jobs.run_host import Answer, HostPool, Settings, Task
 from kernelref.jobs.run_lanes import Lanes
@@ -99,16 +99,25 @@ class _Run:
         )
         processes = request.jobs or os.cpu_count() or 1
         with Lanes(self._ended) as lanes, HostPool(settings, processes=processes) as host:
-            for answer in host.map(self._tasks()):
-                self._take(answer, lanes)
-                if self._is_spent():
-                    lanes.stop()
-                    break
+            try:
+                self._drive(host, lanes)
+            except KeyboardInterrupt:
+                # What is known so far is still told; the command line ends with its own code.
+                self.report.stopped_early = self.report.interrupted = True
+                lanes.stop()
             lanes.join()
         self.report.seconds = time.monotonic() - self.started
         order = {str(place): i for i, place in enumerate(self.places)}
         self.report.findings.sort(key=lambda ending: order[ending.pair.kernel])
         return self.report
+
+    def _drive(self, host: HostPool, lanes: Lanes) -> None:
+        for answer in host.map(self._tasks()):
+            self._take(answer, lanes)
+            if self._is_spent():
+                lanes.stop()
+                break
+        lanes.join()
 
     def _tasks(self) -> Iterator[Task]:
         """Everything once; then, until enough cases have ended, drawn sequences anew."""
@@ -156,9 +165,16 @@ class _Run:
             if self.watch is not None:
                 self.watch(ending)
             report = self.report
-            total = self.request.cases or len(self.chosen) * len(self.request.devices)
+            total = self._total()
             note = f"{len(report.findings)} findings" if report.findings else ""
             self.progress(report.pairs, total, note)
+
+    def _total(self) -> int | None:
+        """How many pairs there will be, where that is known."""
+        if self.request.cases is not None:
+            return None if self.request.budget else self.request.cases
+        has_many = isinstance(self.choice, Actions)
+        return None if has_many else len(self.chosen) * len(self.request.devices)
 
     def _has_enough(self) -> bool:
         cases = self.request.cases

@@ -7,8 +7,10 @@ waits behind it.
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 
@@ -22,6 +24,8 @@ from kernelref.run.job import Budget, KernelLaunch
 LARGE_NBYTES = 64 << 20
 BATCH = 16
 WAITING = 2 * BATCH
+STOP_SECONDS = 5.0
+"""How long a run that is stopped waits for launches under way: they end with their process."""
 SHORT = Budget(launch_seconds=120.0, build_seconds=240.0)
 LONG = Budget(launch_seconds=900.0, build_seconds=240.0, memory_nbytes=24 << 30)
 
@@ -54,7 +58,10 @@ class Lanes:
             lane.stop()
 
     def join(self) -> None:
-        """Wait for what is queued. Raises: what ended a lane."""
+        """Wait for what is queued, or, once stopped, a moment for what runs.
+
+        Raises: what ended a lane.
+        """
         for lane in self._lanes.values():
             lane.join()
 
@@ -92,14 +99,19 @@ class Lane:
         self._stopping.set()
 
     def join(self) -> None:
-        """Wait for what is queued. Raises: what ended the lane."""
+        """Wait for what is queued, or, once stopped, a moment for what runs.
+
+        Raises: what ended the lane.
+        """
+        deadline = time.monotonic() + STOP_SECONDS
+        is_told = False
         while self._thread.is_alive():
-            try:
-                self._queue.put(None, timeout=0.2)
-                break
-            except queue.Full:
-                continue
-        while self._thread.is_alive():
+            if self._stopping.is_set() and time.monotonic() > deadline:
+                return
+            if not is_told:
+                with contextlib.suppress(queue.Full):
+                    self._queue.put(None, timeout=0.2)
+                    is_told = True
             self._thread.join(0.2)
         if self._error is not None:
             raise self._error

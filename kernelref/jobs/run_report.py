@@ -77,6 +77,7 @@ class RunReport:
     outputs_total: int = 0
     seconds: float = 0.0
     stopped_early: bool = False
+    interrupted: bool = False
     outcomes: Counter[str] = field(default_factory=Counter)
     unsupported: Counter[str] = field(default_factory=Counter)
     contracts: Counter[str] = field(default_factory=Counter)
@@ -141,6 +142,7 @@ class RunReport:
             "seconds": round(self.seconds, 3),
             "per_second": round(self.per_second, 3),
             "stopped_early": self.stopped_early,
+            "interrupted": self.interrupted,
             "unreadable": list(self.unreadable),
             "findings": [_finding(ending) for ending in self.findings],
         }

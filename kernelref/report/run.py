@@ -35,7 +35,8 @@ def _lines(report: RunReport) -> Iterator[str]:
     if report.skipped_opts:
         yield f"opts refused and skipped: {in_one_line(report.skipped_opts)}"
     if report.stopped_early:
-        yield "stopped early: the budget was spent"
+        why = "interrupted" if report.interrupted else "the budget was spent"
+        yield f"stopped early: {why}"
     if report.findings:
         yield f"{len(report.findings):,} findings:"
         yield from columns(_row(ending) for ending in report.findings[:MOST_FINDINGS])

@@ -84,7 +84,11 @@ class DevicePool:
         self.workers = workers
         self.batch = batch
         self.budget = budget or Budget()
-        self.folder = Path(tempfile.mkdtemp(prefix="kernelref-"))
+        # Removed when the interpreter ends too, where an interrupted run never leaves the pool.
+        self._temporary = tempfile.TemporaryDirectory(
+            prefix="kernelref-", ignore_cleanup_errors=True
+        )
+        self.folder = Path(self._temporary.name)
         self.journal = journal or self.folder / "journal"
         self.journal.mkdir(parents=True, exist_ok=True)
         self._batches = 0
@@ -100,7 +104,7 @@ class DevicePool:
         if self._batches:
             self._await_workers()
         self._end_pool()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._temporary.cleanup()
 
     def run(self, launches: Iterable[KernelLaunch]) -> Iterator[LaunchResult]:
         """One result per launch, in the same order.
