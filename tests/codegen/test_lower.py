@@ -63,6 +63,10 @@ MODELS: dict[str, Ast] = {
     "three": kernel((buffer(1, (4, 8, 8, 3)).sum(3).max(2) + buffer(2, (4, 8, 1, 1))).sum(1)),
     "bytes": kernel((buffer(1, (8, 16), INT8) * buffer(2, (8, 16), INT8)).sum(1)),
     "padded": kernel(buffer(1, (5, 7)).pad(((0, 3), (1, 4))).sum(1)),
+    "twice": kernel(
+        (buffer(1, (4, 8, 12)).sum(2) * buffer(2, (4, 8, 1))).max(1)
+        + (buffer(1, (4, 8, 12)).sum(2) + buffer(3, (4, 8, 1))).sum(1)
+    ),
     "elementwise": kernel(buffer(1, (12, 16)) + buffer(2, (12, 16))),
 }
 

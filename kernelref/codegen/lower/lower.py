@@ -52,7 +52,7 @@ def lower(kernel: Kernel, target: Target, name: str = "kernel") -> Program:
         groups=launch.groups,
         local=launch.local,
         body=body,
-        shared=tuple(reductions.arrays),
+        shared=tuple(reductions.arrays.values()),
         wide=wide_expressions(body),
     )
 

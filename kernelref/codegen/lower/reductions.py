@@ -97,7 +97,7 @@ class Reductions:
 
     kernel: Kernel
     work_items: Env
-    arrays: list[SharedArray] = field(default_factory=list)
+    arrays: dict[Reduce, SharedArray] = field(default_factory=dict)
     parts: dict[tuple[Value, tuple[Sint, ...]], Part] = field(default_factory=dict)
     is_unseen: bool = False
     """Whether shared memory was written since the last barrier."""
@@ -156,13 +156,17 @@ class Reductions:
         return self.parts[key]
 
     def _new_part(self, node: Reduce) -> Part:
-        """A shared array with a place for each work-item and register."""
+        """A place for each work-item and register in the reduction's shared array.
+
+        Two loops that both hold the reduction use one array: a barrier ends each round of a loop.
+        """
         summed = self._axes(node, *UPCASTS)
         axes = [*self.kernel.axes_of(*LOCALS, *GROUPS)]
         axes += [axis for axis in self.kernel.axes_of(*UPCASTS) if axis not in summed]
         extents = [extent_of(self.kernel, axis) for axis in axes]
-        array = SharedArray(f"shared{len(self.arrays)}", node.dtype.value, prod(extents))
-        self.arrays.append(array)
+        name = f"shared{len(self.arrays)}"
+        array = SharedArray(name, node.dtype.value, prod(extents))
+        array = self.arrays.setdefault(node, array)
         return Part(array, {axis: prod(extents[i + 1 :]) for i, axis in enumerate(axes)})
 
     def _late(
