@@ -8,14 +8,11 @@ import pytest
 from kernelref.cli.app import VERBS
 from kernelref.cli.exits import Exit
 from kernelref.optimizers.releases import installed
-from kernelref.run.devices import device_kind, report
 from tests.cli.command import command, counts_in, documented
 from tests.jobs.run_cases import ADD, BAD_UPCAST, MATMUL, UPCAST, case_file
 from tests.jobs.test_run import LINE
 
-needs_pocl = pytest.mark.skipif(
-    report(device_kind("pocl")).info is None, reason="the device pocl is not here"
-)
+HERE = ("--device", "interp", "--jobs", 1)
 MEASURES = {"seconds", "per_second"}
 
 
@@ -38,11 +35,10 @@ def test_loading_the_command_line_loads_no_device_and_no_solver():
     assert not {"pyopencl", "z3", "hypothesis", "numpy", "rich.progress"} & set(loaded)
 
 
-@needs_pocl
 def test_run_prints_one_object_with_the_keys_that_are_documented(tmp_path):
     case_file(tmp_path, "good", ADD)
     case_file(tmp_path, "skips", MATMUL, opts=(BAD_UPCAST,))
-    ended = command("run", tmp_path, "--json", "--jobs", 1)
+    ended = command("run", tmp_path, "--json", *HERE)
     assert ended.code == Exit.CLEAN
     assert ended.object.keys() == documented("run")
     assert ended.object["outcomes"] == {"PASS": 2}
@@ -50,20 +46,18 @@ def test_run_prints_one_object_with_the_keys_that_are_documented(tmp_path):
         assert isinstance(number, int) or path in MEASURES, path
 
 
-@needs_pocl
 def test_run_tells_a_person_what_it_did(tmp_path):
     case_file(tmp_path, "good", ADD)
-    ended = command("run", tmp_path, "--jobs", 1)
+    ended = command("run", tmp_path, *HERE)
     assert ended.code == Exit.CLEAN
-    assert "1 kernels read, 1 run on pocl" in ended.out
+    assert "1 kernels read, 1 run on interp" in ended.out
     assert "32 of 32 compared" in ended.out
 
 
-@needs_pocl
 def test_a_file_that_cannot_be_read_is_bad_input_but_the_rest_runs(tmp_path):
     case_file(tmp_path, "good", ADD)
     (tmp_path / "bad.json").write_text('{"schema": 1}')
-    ended = command("run", tmp_path, "--json", "--jobs", 1)
+    ended = command("run", tmp_path, "--json", *HERE)
     assert ended.code == Exit.BAD_INPUT
     assert ended.object["outcomes"] == {"PASS": 1}
     assert "bad.json" in ended.err
@@ -93,7 +87,6 @@ def test_bad_input_is_named_and_ends_in_2(arguments, said):
     assert not ended.out
 
 
-@needs_pocl
 def test_replay_holds_cases_to_what_they_say(tmp_path):
     from kernelref.cases.case import Expect
 
@@ -102,13 +95,13 @@ def test_replay_holds_cases_to_what_they_say(tmp_path):
     bad.mkdir()
     case_file(good, "passes", ADD)
     case_file(good, "refused", MATMUL, opts=(BAD_UPCAST,), expect=Expect(False, "REFUSED"))
-    ended = command("replay", good, "--json")
+    ended = command("replay", good, "--json", "--device", "interp")
     assert ended.code == Exit.CLEAN
     assert ended.object.keys() == documented("replay")
     assert (ended.object["as_expected"], ended.object["failed"]) == (2, 0)
     case_file(bad, "now-refused", MATMUL, opts=(BAD_UPCAST,))
     case_file(bad, "now-right", ADD, expect=Expect(True, "WRONG_VALUE"))
-    ended = command("replay", bad)
+    ended = command("replay", bad, "--device", "interp")
     assert ended.code == Exit.FINDING
     assert "must be legal" in ended.out
     assert "not in WRONG_VALUE" in ended.out

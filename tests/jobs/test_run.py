@@ -26,6 +26,7 @@ LINE = (
     "strides=(1,), offset=0, mask=None, contiguous=True),)))),)"
 )
 
+INTERP = ("interp",)
 needs_pocl = pytest.mark.skipif(
     report(device_kind("pocl")).info is None, reason="the device pocl is not here"
 )
@@ -44,20 +45,18 @@ def test_every_kernel_is_counted_once(tmp_path):
     assert {Path(e.pair.kernel).name for e in endings} == {f"k{i:02}.json" for i in range(20)}
 
 
-@needs_pocl
 def test_lines_that_are_not_run_are_read_all_the_same(tmp_path):
     dump = tmp_path / "dump.txt.gz"
     dump.write_bytes(gzip.compress("\n".join([LINE] * 30 + ["(nonsense", LINE]).encode()))
-    found = run_kernels(RunRequest((str(dump),), sample=3, jobs=1))
+    found = run_kernels(RunRequest((str(dump),), sample=3, jobs=1, devices=INTERP))
     assert (found.read, found.run) == (31, 3)
     assert len(found.unreadable) == 1
     assert "dump.txt.gz:31:" in found.unreadable[0]
 
 
-@needs_pocl
 def test_a_refused_opt_is_skipped_and_counted_or_ends_a_strict_run(tmp_path):
     case_file(tmp_path, "refused", MATMUL, opts=(BAD_UPCAST,))
-    loose = run_kernels(RunRequest((str(tmp_path),), jobs=1))
+    loose = run_kernels(RunRequest((str(tmp_path),), jobs=1, devices=INTERP))
     assert sum(loose.skipped_opts.values()) == 1
     assert loose.outcomes == {"PASS": 1}
     endings = []
@@ -66,13 +65,26 @@ def test_a_refused_opt_is_skipped_and_counted_or_ends_a_strict_run(tmp_path):
     assert endings[0].reason in loose.skipped_opts
 
 
-@needs_pocl
 def test_a_budget_ends_a_run_and_says_so(tmp_path):
     for i in range(40):
         case_file(tmp_path, f"k{i:02}", ADD)
-    found = run_kernels(RunRequest((str(tmp_path),), jobs=1, budget=1e-9))
+    found = run_kernels(RunRequest((str(tmp_path),), jobs=1, devices=INTERP, budget=1e-9))
     assert found.stopped_early
     assert found.pairs < 40
+
+
+def test_drawn_sequences_are_drawn_anew_until_enough_cases_have_ended(tmp_path):
+    case_file(tmp_path, "one", MATMUL)
+    case_file(tmp_path, "two", ADD)
+    endings = []
+    request = RunRequest(
+        (str(tmp_path),), jobs=1, devices=INTERP, opts="random:1:3", rules="sound", cases=9
+    )
+    found = run_kernels(request, watch=endings.append)
+    assert (found.read, found.run, found.pairs) == (2, 2, 9)
+    assert found.outcomes == {"PASS": 9}
+    assert sum(found.accepted_by_op.values()) >= 9
+    assert len({ending.pair.opts for ending in endings}) >= 5
 
 
 @pytest.mark.parametrize(
