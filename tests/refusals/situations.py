@@ -166,6 +166,9 @@ REFUSING: dict[str, Maker] = {
     ),
     "divided-axis-exists": _beyond,
     "amount-not-0": lambda op, rules: Situation(_empty(), Opt(op, _first_axis(op), 0)),
+    "symbolic-by-positive": lambda op, rules: Situation(
+        symbolic_sum(), Opt(op, 0 if op in (O.UNROLL, O.GROUP, O.GROUPTOP) else 1, -4)
+    ),
     "axis-not-negative": lambda op, rules: _negative(op),
     "amount-positive": lambda op, rules: _with(op, 0, None),
     "axis-type": lambda op, rules: _wrong_type(op),

@@ -84,6 +84,12 @@ def _is_not_zero(request: Request) -> bool:
     return request.opt.amt is None or request.amount != 0
 
 
+def _is_symbol_by_positive(request: Request) -> bool:
+    if request.opt.amt is None or isinstance(request.extent, int):
+        return True
+    return isinstance(request.amount, int) and request.amount > 0
+
+
 def _divides_if_given(request: Request) -> bool:
     return request.opt.amt is None or divides(request)
 
@@ -116,6 +122,11 @@ AMOUNT_INT_NOT_1 = make(
 AMOUNT_NOT_0 = make(
     "amount-not-0", "nothing is divided by an extent of 0", _is_not_zero,
     needed="an amount other than 0", found=amount_of, upstream="ZeroDivisionError", breaks=True,
+)  # fmt: skip
+SYMBOL_BY_POSITIVE = make(
+    "symbolic-by-positive", "a symbolic extent is divided by a positive amount",
+    _is_symbol_by_positive, needed="a positive amount", found=amount_of,
+    upstream="AssertionError", breaks=True,
 )  # fmt: skip
 AMOUNT_DIVIDES = make(
     "amount-divides", "the amount divides the full extent", _divides_if_given,
