@@ -45,8 +45,8 @@ from kernelref.codegen.target import MINIMAL, POCL, Target
 from kernelref.errors import KernelOptError, Unsupported
 from kernelref.ir.ast import Ast, Load, Store
 from kernelref.ir.builder import Tensor, buffer, constant, kernel
-from kernelref.ir.dtype import DOUBLE, FLOAT, INT8
-from kernelref.ir.index import evaluate, variables
+from kernelref.ir.dtype import DOUBLE, FLOAT, INT8, INT32
+from kernelref.ir.index import Var, evaluate, variables
 from kernelref.ir.shapetracker import ShapeTracker
 from kernelref.ir.tinygrad_repr import Reader
 from kernelref.ir.view import View
@@ -301,6 +301,18 @@ def test_grid_size() -> None:
     with pytest.raises(Unsupported) as caught:
         lower(opened, replace(MINIMAL, grid_max=(2, 2, 2)))
     assert caught.value.reason == "grid-size"
+
+
+@pytest.mark.parametrize(("name", "is_refused"), [("idx0", False), ("i", False), ("gidx0", True)])
+def test_symbolic_names(name: str, is_refused: bool) -> None:
+    """Real kernels call variables idx0; those that lowering itself uses would be captured."""
+    ast = kernel(buffer(1, (4,), INT32) + constant(Var(name, 0, 9), (4,), INT32))
+    if is_refused:
+        with pytest.raises(Unsupported) as caught:
+            lower(Kernel.open(ast), POCL)
+        assert caught.value.reason == "variable-name"
+    else:
+        assert f"const int var_{name}" in render(lower(Kernel.open(ast), POCL), POCL)
 
 
 def test_vectors_are_aligned_and_unmasked() -> None:

@@ -22,7 +22,7 @@ from kernelref.ir.index import Expr, Var, and_, as_expr, lt, simplify, variables
 from kernelref.opt.axis import GROUPS, LOCALS, UPCASTS, AxisType
 from kernelref.opt.kernel import Kernel
 
-_RESERVED = re.compile(r"(gidx|lidx|axis|idx|g|l|r)\d+|flat")
+_RESERVED = re.compile(r"(gidx|lidx|axis|g|l|r)\d+|flat")
 
 
 def lower(kernel: Kernel, target: Target, name: str = "kernel") -> Program:
