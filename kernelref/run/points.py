@@ -28,7 +28,7 @@ SAMPLE = 4096
 """Outputs checked at least, of a larger kernel."""
 
 LINE = 1 << 16
-"""The longest line along which mask edges are looked for; on a longer axis, its two ends are."""
+"""The longest line along which mask edges are looked for; a longer axis shows the last view's."""
 
 
 def extents(shape: tuple[Sint, ...], variables: Variables) -> tuple[int, ...]:
@@ -143,7 +143,8 @@ def _edges_along(st: ShapeTracker, base: list[int], axis: int) -> list[int]:
     """Coordinates on both sides of each change of validity; at most 64 of them, spread out."""
     extent = int(evaluate(st.shape[axis], {}))
     if extent > LINE:
-        return [0, extent - 1]
+        begin, end = _inside(st.views[-1], axis)
+        return sorted({0, max(begin - 1, 0), begin, end - 1, min(end, extent - 1), extent - 1})
     line: list[Array | int] = list(base)
     line[axis] = np.arange(extent)
     _, valid = st.address(line)

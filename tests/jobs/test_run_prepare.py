@@ -43,6 +43,15 @@ def test_a_large_output_is_sampled_with_its_ends(tmp_path):
     assert ready.launch.ranges is None
 
 
+@pytest.mark.parametrize("length", [1000, 300_000])
+def test_a_sample_holds_both_sides_of_every_mask_edge(tmp_path, length):
+    rows = buffer(1, (length, 2000 if length == 1000 else 8)).pad(((length, length), (0, 0)))
+    (expected,) = ready_of(tmp_path, kernel(rows + 1.0)).expected
+    columns = 2000 if length == 1000 else 8
+    seen = set((expected.addresses // columns).tolist())
+    assert {0, length - 1, length, 2 * length - 1, 2 * length, 3 * length - 1} <= seen
+
+
 def test_a_huge_space_runs_whole_groups_and_compares_what_they_write(tmp_path):
     left = buffer(1, (4096, 2, 1)).permute(0, 2, 1).expand((4096, 200_000, 2))
     ready = ready_of(tmp_path, kernel((left * left).sum(2)))
