@@ -292,7 +292,7 @@ SOUND_CHECKS: dict[OptOps, Checks] = {
     OptOps.GROUPTOP: _group(OptOps.GROUPTOP),
     OptOps.NOLOCALS: (NO_ARGUMENTS, CAN_SWITCH_OFF, NO_LOCALS_YET),
     OptOps.PADTO: (
-        *_PLACED, NO_VARIABLES, _type_check(OptOps.PADTO), PADS_LITTLE, PADS_SOMETHING,
-        KEEPS_REDUCTIONS, DOES_NOT_TRAP, *_FITS,
+        *_PLACED, NO_VARIABLES, _type_check(OptOps.PADTO), NOT_WARP, PADS_LITTLE,
+        PADS_SOMETHING, KEEPS_REDUCTIONS, DOES_NOT_TRAP, *_FITS,
     ),
 }  # fmt: skip
