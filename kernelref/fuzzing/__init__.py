@@ -1,0 +1,1 @@
+"""How faults are found: kernels and opts at random, shrinking, and planted faults."""
