@@ -16,7 +16,7 @@ ushort bfloat16_bits(float x) {
 #define KERNELREF_BFLOAT16_ROUND
 float bfloat16_round(float x) { return bfloat16_of_bits(bfloat16_bits(x)); }
 #endif
-__kernel void bfloat16(__global ushort* data0, __global const ushort* data1, __global const ushort* data2) {
+__kernel void k_bfloat16(__global ushort* data0, __global const ushort* data1, __global const ushort* data2) {
   int gidx0 = get_global_id(0);
   int gidx1 = get_global_id(1);
   float acc0 = 0.0f;

@@ -1,7 +1,7 @@
 // no opts
 // groups (10, 1, 1), local (1, 1, 1), 0 shared bytes
 #pragma OPENCL FP_CONTRACT OFF
-__kernel void convolution(__global float* data0, __global const float* data1, __global const float* data2) {
+__kernel void k_convolution(__global float* data0, __global const float* data1, __global const float* data2) {
   int gidx0 = get_global_id(0);
   float acc0 = 0.0f;
   for (int r0 = 0; r0 < 2; r0++) {

@@ -14,7 +14,7 @@ float half_of_bits(ushort bits) { return vload_half(0, (const half*)&bits); }
 float half_round(float x) { return half_of_bits(half_bits(x)); }
 #endif
 __attribute__((reqd_work_group_size(4, 1, 1)))
-__kernel void group_half(__global half* data0, __global const half* data1, __global const half* data2) {
+__kernel void k_group_half(__global half* data0, __global const half* data1, __global const half* data2) {
   __local ushort shared0[16];
   int gidx0 = get_group_id(0);
   int gidx1 = get_group_id(1);

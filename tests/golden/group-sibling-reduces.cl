@@ -2,7 +2,7 @@
 // groups (4, 1, 1), local (16, 1, 1), 128 shared bytes
 #pragma OPENCL FP_CONTRACT OFF
 __attribute__((reqd_work_group_size(16, 1, 1)))
-__kernel void group_sibling_reduces(__global float* data0, __global const float* data1, __global const float* data2) {
+__kernel void k_group_sibling_reduces(__global float* data0, __global const float* data1, __global const float* data2) {
   __local float shared0[16];
   __local float shared1[16];
   int gidx0 = get_group_id(0);

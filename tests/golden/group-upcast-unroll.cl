@@ -2,7 +2,7 @@
 // groups (1, 1, 1), local (2, 8, 1), 256 shared bytes
 #pragma OPENCL FP_CONTRACT OFF
 __attribute__((reqd_work_group_size(2, 8, 1)))
-__kernel void group_upcast_unroll(__global float* data0, __global const float* data1) {
+__kernel void k_group_upcast_unroll(__global float* data0, __global const float* data1) {
   __local float shared0[64];
   int lidx0 = get_local_id(0);
   int lidx1 = get_local_id(1);

@@ -2,7 +2,7 @@
 // groups (8, 1, 1), local (8, 1, 1), 32 shared bytes
 #pragma OPENCL FP_CONTRACT OFF
 __attribute__((reqd_work_group_size(8, 1, 1)))
-__kernel void group(__global float* data0, __global const float* data1) {
+__kernel void k_group(__global float* data0, __global const float* data1) {
   __local float shared0[8];
   int gidx0 = get_group_id(0);
   int lidx0 = get_local_id(0);

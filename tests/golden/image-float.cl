@@ -1,7 +1,7 @@
 // UPCAST(0, 4)
 // groups (4, 1, 1), local (1, 1, 1), 0 shared bytes
 #pragma OPENCL FP_CONTRACT OFF
-__kernel void image_float(__global float* data0, __global const float* data1) {
+__kernel void k_image_float(__global float* data0, __global const float* data1) {
   int gidx0 = get_global_id(0);
   float acc0 = 0.0f;
   float acc1 = 0.0f;

@@ -12,7 +12,7 @@ float texel_lane(float4 texel, int lane) {
 __constant sampler_t nearest =
   CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
 #endif
-__kernel void image(__global half* data0, read_only image2d_t data1) {
+__kernel void k_image(__global half* data0, read_only image2d_t data1) {
   int gidx0 = get_global_id(0);
   float acc0 = 0.0f;
   for (int r0 = 0; r0 < 16; r0++) {

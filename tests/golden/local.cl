@@ -2,7 +2,7 @@
 // groups (4, 4, 1), local (4, 2, 1), 0 shared bytes
 #pragma OPENCL FP_CONTRACT OFF
 __attribute__((reqd_work_group_size(4, 2, 1)))
-__kernel void local(__global float* data0, __global const float* data1, __global const float* data2) {
+__kernel void k_local(__global float* data0, __global const float* data1, __global const float* data2) {
   int gidx0 = get_group_id(0);
   int gidx1 = get_group_id(1);
   int lidx0 = get_local_id(0);

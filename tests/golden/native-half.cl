@@ -5,7 +5,7 @@
 #define KERNELREF_FP16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #endif
-__kernel void native_half(__global half* data0, __global const half* data1, __global const half* data2) {
+__kernel void k_native_half(__global half* data0, __global const half* data1, __global const half* data2) {
   int gidx0 = get_global_id(0);
   int gidx1 = get_global_id(1);
   half acc0 = ((half)0.0f);

@@ -1,7 +1,7 @@
 // PADTO(0, 8) PADTO(2, 16)
 // groups (5, 8, 1), local (1, 1, 1), 0 shared bytes
 #pragma OPENCL FP_CONTRACT OFF
-__kernel void padto(__global float* data0, __global const float* data1, __global const float* data2) {
+__kernel void k_padto(__global float* data0, __global const float* data1, __global const float* data2) {
   int gidx0 = get_global_id(0);
   int gidx1 = get_global_id(1);
   float acc0 = 0.0f;

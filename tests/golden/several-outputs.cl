@@ -17,7 +17,7 @@ float half_of_bits(ushort bits) { return vload_half(0, (const half*)&bits); }
 #define KERNELREF_HALF_ROUND
 float half_round(float x) { return half_of_bits(half_bits(x)); }
 #endif
-__kernel void several_outputs(__global uchar* data0, __global char* data1, __global half* data2, __global const uchar* data4, __global const char* data5, __global const uchar* data6) {
+__kernel void k_several_outputs(__global uchar* data0, __global char* data1, __global half* data2, __global const uchar* data4, __global const char* data5, __global const uchar* data6) {
   int gidx0 = get_global_id(0);
   uchar val0 = data4[gidx0];
   uchar alu0 = (uchar)((uint)val0 * (uint)3);

@@ -1,7 +1,7 @@
 // no opts
 // groups ((start_pos+1), 4, 1), local (1, 1, 1), 0 shared bytes
 #pragma OPENCL FP_CONTRACT OFF
-__kernel void symbolic_extents(__global float* data0, __global const float* data1, __global const float* data2, const int var_start_pos) {
+__kernel void k_symbolic_extents(__global float* data0, __global const float* data1, __global const float* data2, const int var_start_pos) {
   int gidx0 = get_global_id(0);
   int gidx1 = get_global_id(1);
   float acc0 = 0.0f;

@@ -14,7 +14,7 @@ def trials(*, images: bool) -> list[Trial]:
     """All kernels but those whose text needs half arithmetic, which no CPU device here has."""
     return [
         Trial(
-            name.replace("-", "_"),
+            "k_" + name.replace("-", "_"),
             entry.kernel(),
             replace(entry.target, images=entry.target.images and images),
             entry.variables,

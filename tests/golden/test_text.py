@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 
 
 def _program(name: str, entry: Entry) -> Program:
-    return lower(entry.kernel(), entry.target, name.replace("-", "_"))
+    return lower(entry.kernel(), entry.target, "k_" + name.replace("-", "_"))
 
 
 @pytest.mark.parametrize("name", CATALOGUE)

@@ -24,7 +24,7 @@ float4 half_round4(float4 x) {
 __constant sampler_t nearest =
   CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
 #endif
-__kernel void upcast_image(write_only image2d_t data0, read_only image2d_t data1) {
+__kernel void k_upcast_image(write_only image2d_t data0, read_only image2d_t data1) {
   int gidx0 = get_global_id(0);
   float acc0 = 0.0f;
   float acc1 = 0.0f;

@@ -31,7 +31,7 @@ __constant sampler_t nearest =
   CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
 #endif
 __attribute__((reqd_work_group_size(4, 4, 1)))
-__kernel void upcastmid(write_only image2d_t data0, read_only image2d_t data1) {
+__kernel void k_upcastmid(write_only image2d_t data0, read_only image2d_t data1) {
   __local float shared0[16];
   int gidx0 = get_group_id(0);
   int lidx0 = get_local_id(0);

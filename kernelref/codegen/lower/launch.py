@@ -91,7 +91,7 @@ def launch_of(kernel: Kernel, target: Target) -> Launch:
     if parts is None:
         return _flat(extents, target, local, found)
     for dim, part in enumerate(parts):
-        found.read(GROUP_IDS[dim], "g", part)
+        found.read(GROUP_IDS[dim], "gaxis", part)
     x, y, z = [*(product(part.values()) for part in parts), 1, 1, 1][:3]
     return Launch((x, y, z), local, found.known, tuple(found.prelude))
 
@@ -103,7 +103,7 @@ def _local(kernel: Kernel, target: Target, found: _Coordinates) -> tuple[int, in
     if parts is None or bounds(product(extents.values()))[1] > target.group_max:
         raise Unsupported("group-size", f"{list(extents.values())} work-items on {target.name}")
     for dim, part in enumerate(parts):
-        found.read(LOCAL_IDS[dim], "l", part)
+        found.read(LOCAL_IDS[dim], "laxis", part)
     x, y, z = [*(math.prod(extent_of(kernel, a) for a in part) for part in parts), 1, 1, 1][:3]
     return x, y, z
 
@@ -135,6 +135,6 @@ def _flat(
     flat = add(ids[0], mul(ids[1], sizes[0]), mul(ids[2], sizes[0] * sizes[1]))
     number = Var("flat", 0, math.prod(sizes) - 1)
     found.prelude.append(DefineIndex(number, as_expr(flat)))
-    found.digits(Var("flat", 0, total - 1), "g", extents)
+    found.digits(Var("flat", 0, total - 1), "gaxis", extents)
     guard = 1 if math.prod(sizes) == total else lt(number, total)
     return Launch(sizes, local, found.known, tuple(found.prelude), guard)

@@ -22,10 +22,10 @@ from kernelref.ir.index import Expr, Var, and_, as_expr, lt, simplify, variables
 from kernelref.opt.axis import GROUPS, LOCALS, UPCASTS, AxisType
 from kernelref.opt.kernel import Kernel
 
-_RESERVED = re.compile(r"(gidx|lidx|axis|g|l|r)\d+|flat")
+_RESERVED = re.compile(r"(gidx|lidx|axis|gaxis|laxis|g|r)\d+|flat")
 
 
-def lower(kernel: Kernel, target: Target, name: str = "kernel") -> Program:
+def lower(kernel: Kernel, target: Target, name: str = "k") -> Program:
     """The Program that computes `kernel` on `target`.
 
     Law: it stores what the AST means, at every point of the outputs' ShapeTrackers that is valid,
