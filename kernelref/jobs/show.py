@@ -28,6 +28,7 @@ from kernelref.jobs.choices import Choices, choices_for
 from kernelref.jobs.opt_choice import OWN, Listed
 from kernelref.jobs.run_schedules import schedules
 from kernelref.opt.axis import Axis
+from kernelref.opt.axismap import AxisMap, LinearSum
 from kernelref.opt.broke import OptBroke
 from kernelref.opt.kernel import Kernel
 from kernelref.opt.opt import Opt
@@ -35,11 +36,15 @@ from kernelref.opt.opt import Opt
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The axes after one opt (None: at the start), or the check that refused it."""
+    """The axes after one opt (None: at the start) and its map, or the check that refused it.
+
+    `law` has a line for each axis before that is no single axis after, and one for each guard.
+    """
 
     opt: Opt | None
     axes: tuple[Axis, ...]
     colors: tuple[str, ...]
+    law: tuple[str, ...] = ()
     refused_by: str | None = None
 
 
@@ -94,6 +99,7 @@ class Look:
                     "axes": [
                         {"extent": str(axis.extent), "type": axis.type.value} for axis in step.axes
                     ],
+                    "map": list(step.law),
                     "refused_by": step.refused_by,
                 }
                 for step in self.steps
@@ -143,11 +149,31 @@ def _apply(source: KernelSource, choices: Choices) -> tuple[Kernel, list[Step]]:
     steps = [Step(None, kernel.axes, kernel.colors)]
     for opt in opts:
         try:
+            law = spell_map(kernel.axis_map(opt))
             kernel = kernel.apply_opt(opt)
-            steps.append(Step(opt, kernel.axes, kernel.colors))
+            steps.append(Step(opt, kernel.axes, kernel.colors, law))
         except (KernelOptError, OptBroke) as error:
             steps.append(Step(opt, kernel.axes, kernel.colors, refused_by=error.check))
     return kernel, steps
+
+
+def spell_map(law: AxisMap) -> tuple[str, ...]:
+    """An axis map, without the axes that only moved: `before 1 = after 1 * 4 + after 3`."""
+    sums = (
+        f"before {axis} = {_spell_sum(total)}"
+        for axis, total in enumerate(law.sums)
+        if total.constant != 0 or [step for _, step in total.terms] != [1]
+    )
+    guards = (f"real where {_spell_sum(total)} < {limit}" for total, limit in law.guard)
+    return (*sums, *guards)
+
+
+def _spell_sum(total: LinearSum) -> str:
+    in_order = sorted(total.terms, key=lambda term: term[0])
+    terms = [f"after {axis}" + ("" if step == 1 else f" * {step}") for axis, step in in_order]
+    if total.constant != 0 or not terms:
+        terms.append(str(total.constant))
+    return " + ".join(terms)
 
 
 def _text(kernel: Kernel) -> str:

@@ -24,7 +24,9 @@ def _lines(look: Look) -> Iterator[Text]:
     yield from (Text(f"  {line}") for line in look.ast)
     yield Text("")
     yield Text(f"axes under the rules {look.rules}", style="bold")
-    yield from map(_step, look.steps)
+    for step in look.steps:
+        yield _step(step)
+        yield from (Text(f"      {line}", style="dim") for line in step.law)
     yield Text("")
     yield Text("buffers, by axes idx0, idx1, ...", style="bold")
     rows = [
