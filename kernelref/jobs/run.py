@@ -19,6 +19,7 @@ from kernelref.jobs.run_host import Answer, HostPool, Settings, Task
 from kernelref.jobs.run_lanes import Lanes
 from kernelref.jobs.run_prepare import Ready
 from kernelref.jobs.run_report import Ending, RunReport
+from kernelref.optimizers.names import open_optimizer
 from kernelref.run.devices import INTERPRETER, device_info, target_of
 
 LINES_A_TASK = 256
@@ -73,6 +74,8 @@ class _Run:
             rules_of(request.rules)
         if request.limits is not None:
             limits_of(request.limits)
+        # A release is installed here, once, before host processes ask for it together.
+        open_optimizer(request.optimizer).close()
         places = list_kernels(request.kernels)
         self.places = places
         self.chosen = set(sample(places, request.sample, request.seed))

@@ -94,6 +94,8 @@ def test_drawn_sequences_are_drawn_anew_until_enough_cases_have_ended(tmp_path):
         ({"opts": "luck"}, "--opts luck"),
         ({"rules": "lax"}, "--rules lax"),
         ({"limits": "none"}, "--limits none"),
+        ({"optimizer": "tinygrad==7.0"}, "7.0"),
+        ({"optimizer": "reference:no.such.module:f"}, "no.such.module"),
         ({"kernels": ("no/such/file",)}, "no/such/file"),
     ],
 )
