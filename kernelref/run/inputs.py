@@ -140,7 +140,8 @@ def _is_inexact(ast: Ast) -> bool:
             case Alu(op=op, dtype=dtype) if op in INEXACT and dtype.is_float:
                 return True
             case Constant(value=float() as value, dtype=dtype) if dtype.is_float:
-                held = float(semantics.constant(value, dtype))
+                with semantics.quiet():
+                    held = float(semantics.constant(value, dtype))
                 if np.isfinite(held) and held * 256 != np.rint(held * 256):
                     return True
     return False
