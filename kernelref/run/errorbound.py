@@ -87,7 +87,9 @@ class BoundedArithmetic:
             error = np.where((moved == 0) & _is_representable(value, dtype), 0.0, error)
         is_flushed = size < 2 * np.maximum(error, tiny)
         if is_flushed.any():
-            error = np.where(is_flushed & (error > 0), error + tiny, error)
+            # The product above underflows to 0 for the smallest doubles.
+            rounds = (error > 0) | ~_is_representable(value, dtype)
+            error = np.where(is_flushed & rounds, error + tiny, error)
         if size.size and not size.max() + np.max(error) < most / 2:
             has_infinite = np.isinf(operands[0]) | np.isinf(operands[-1])
             error = np.where((size + error > most) & ~has_infinite, np.inf, error)
