@@ -97,6 +97,9 @@ def _quotient(p: Expr, d: int) -> Sint:
         extra = same_quotient(span(lower), g)
         if extra is not None:
             return add(whole, quotient(add(upper, extra), d // g))
+    turned, balanced = _balanced(rest, d)
+    if turned != 0:
+        return add(whole, turned, quotient(balanced, d))
     inner = _lone_quotient(rest)
     if inner is not None:
         q, e, others = inner
@@ -114,6 +117,17 @@ def divided(p: Sint, d: int) -> tuple[Sint, Sint]:
         else:
             whole.append((monomial, c // d))
             rest.append((monomial, c % d))
+    return polynomial_sum(whole), polynomial_sum(rest)
+
+
+def _balanced(p: Sint, d: int) -> tuple[Sint, Sint]:
+    """(q, r) with p = d*q + r and the coefficients of r as near to 0 as they get, ties above."""
+    whole: list[tuple[Monomial, int]] = []
+    rest: list[tuple[Monomial, int]] = []
+    for monomial, c in polynomial(p):
+        k = (c + (d - 1) // 2) // d if monomial else 0
+        whole.append((monomial, k))
+        rest.append((monomial, c - d * k))
     return polynomial_sum(whole), polynomial_sum(rest)
 
 

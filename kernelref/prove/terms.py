@@ -6,10 +6,24 @@ they write down, in canonical but unsimplified form, what they would have comput
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from kernelref.ir.index import Sint, Var, add, and_, floordiv, ge, lt, mod, mul
-from kernelref.prove.claim import Claim, Fact
+from kernelref.ir.index import (
+    Sint,
+    Var,
+    add,
+    and_,
+    evaluate,
+    floordiv,
+    ge,
+    lt,
+    mod,
+    mul,
+    substitute,
+    variables,
+)
+from kernelref.prove.claim import Claim, Fact, Lift
 
 
 class Term:
@@ -84,3 +98,16 @@ def coordinates(claim: Claim, mark: str = "x") -> tuple[Any, ...]:
 def written(fact: Fact) -> tuple[Sint, Sint, Sint]:
     """A fact about Terms as expressions: where, left, right."""
     return raw(fact.where), raw(fact.left), raw(fact.right)
+
+
+def at(expr: Sint, named: Mapping[str, Any], lift: Lift) -> Any:
+    """An index expression where its variables stand as `named` says; symbols are lifted."""
+    if isinstance(expr, int):
+        return expr
+    values = {var.name: named.get(var.name) for var in variables(expr)}
+    for var in variables(expr):
+        if values[var.name] is None:
+            values[var.name] = lift(var)
+    if any(isinstance(value, Term) for value in values.values()):
+        return Term(substitute(expr, {name: raw(value) for name, value in values.items()}))
+    return evaluate(expr, values)

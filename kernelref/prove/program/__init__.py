@@ -1,0 +1,1 @@
+"""What is proved of a Program: domain and races. Read `domain` first."""
