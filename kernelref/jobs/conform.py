@@ -210,7 +210,7 @@ class Conform:
         ours, theirs = opened
         is_image = kernel.ast[0].dtype.is_image
         has_cores = bool(self.limits[limits].tensor_cores)
-        start = drawer.start()
+        start = drawer.start(has_cores=has_cores)
         if start is not None and compare(_answered(ours, start), theirs.optimize(start)):
             return  # seen, and counted, where heuristics are compared
         state = theirs.state

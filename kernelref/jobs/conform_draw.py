@@ -76,8 +76,13 @@ class Drawer:
         op = self._op(state)
         return self.boundary(op, state) if way < 0.4 else self.fitting(op, state)
 
-    def start(self) -> Heuristics | None:
-        """What a walk begins with: mostly nothing, else the state that heuristics come to."""
+    def start(self, *, has_cores: bool) -> Heuristics | None:
+        """What a walk begins with: mostly nothing, else the state that heuristics come to.
+
+        Where there is no opt for a tensor core, the engine alone leads to one.
+        """
+        if has_cores and OptOps.TC not in self.ops and self.rng.random() < 0.4:
+            return Heuristics.ENGINE
         if self.rng.random() < 0.8:
             return None
         return self.rng.choice((Heuristics.REQUIRED, Heuristics.HAND_CODED, Heuristics.ENGINE))

@@ -10,7 +10,7 @@ from kernelref.cases.case import symbols_of
 from kernelref.ir.ast import Alu, Ast, Op, Reduce, postorder
 from kernelref.opt.limits import Limits
 from kernelref.opt.opt import Opt, OptOps
-from kernelref.optimizers.interface import Accepted, Broke, Refused
+from kernelref.optimizers.interface import Accepted, Broke, Heuristics, Refused
 from kernelref.optimizers.reference import ReferenceOptimizer
 
 MOST_PROBES = 400
@@ -53,11 +53,11 @@ class Pools:
             tuple(kernels), tuple(limits),
             tuple(
                 (kernel, name) for kernel in images[:MOST_PROBES] for name in grouping
-                if _takes(reference, kernel, limits[name], Opt(OptOps.GROUPTOP, 0, 0))
+                if _groups(reference, kernel, limits[name])
             ),
             tuple(
                 (kernel, name) for kernel in products[:MOST_PROBES] for name in with_cores
-                if _takes(reference, kernel, limits[name], Opt(OptOps.TC, 0, 2))
+                if _takes_core(reference, kernel, limits[name])
             ),
             tuple(kernel for kernel in kernels if symbols_of(kernel.ast)),
         )  # fmt: skip
@@ -73,15 +73,23 @@ class Pools:
         return rng.choice(self.kernels), rng.choice(self.limits)
 
 
-def _takes(reference: ReferenceOptimizer, kernel: Named, limits: Limits, opt: Opt) -> bool:
-    """Whether the opt is accepted at once, on a kernel with few enough axes to go on from."""
+def _groups(reference: ReferenceOptimizer, kernel: Named, limits: Limits) -> bool:
+    """Whether it can be grouped at once, with few enough global axes to upcast in the middle."""
+    session = reference.open(kernel.ast, limits)
+    if isinstance(session, Refused | Broke) or (session.state.colors or ()).count("blue") > 2:
+        return False
+    return isinstance(session.apply(Opt(OptOps.GROUPTOP, 0, 0)), Accepted)
+
+
+def _takes_core(reference: ReferenceOptimizer, kernel: Named, limits: Limits) -> bool:
+    """Whether a tensor core fits: by its opt, or in 0.8.0, which has none, in the engine."""
     session = reference.open(kernel.ast, limits)
     if isinstance(session, Refused | Broke):
         return False
-    colors = session.state.colors or ()
-    if opt.op is OptOps.GROUPTOP and colors.count("blue") > 2:
-        return False
-    return isinstance(session.apply(opt), Accepted)
+    if OptOps.TC in reference.rule_set.checks:
+        return isinstance(session.apply(Opt(OptOps.TC, 0, 2)), Accepted)
+    session.optimize(Heuristics.ENGINE)
+    return session.state.warp_axes > 0
 
 
 def _has_reduce(ast: Ast) -> bool:

@@ -92,6 +92,9 @@ def test_what_was_accepted_least_is_asked_most() -> None:
 
 def test_some_walks_begin_where_heuristics_end() -> None:
     drawer = Drawer(5, ())
-    starts = Counter(drawer.start() for _ in range(1000))
+    starts = Counter(drawer.start(has_cores=True) for _ in range(1000))
     assert starts[None] > 700
     assert set(starts) == {None, *Heuristics}
+    without = Drawer(5, (), [OptOps.UPCAST])
+    engine = Counter(without.start(has_cores=True) for _ in range(1000))[Heuristics.ENGINE]
+    assert engine > 300
