@@ -22,10 +22,11 @@ from kernelref.errors import DeviceError, KernelOptError, Unsupported
 from kernelref.jobs.choices import choices_for
 from kernelref.jobs.opt_choice import OptChoice
 from kernelref.jobs.run_judge import judged
-from kernelref.jobs.run_prepare import Prepared, Ready, Subject, failed, prepare
+from kernelref.jobs.run_prepare import Prepared, Ready, failed, prepare
 from kernelref.jobs.run_release import prepare_release
 from kernelref.jobs.run_report import Ending, Pair
 from kernelref.jobs.run_schedules import Schedule, schedules
+from kernelref.jobs.run_subject import Subject
 from kernelref.opt.kernel import Kernel
 from kernelref.optimizers.reference import chosen_by, load_heuristic
 from kernelref.run.devices import INTERPRETER
@@ -121,6 +122,8 @@ def _prepare(
     )
     if settings.optimizer.startswith("tinygrad"):
         subject = Subject.of(source, seed=settings.seed)
+        if subject.windows:
+            raise Unsupported("memory", "a release's text addresses the whole of a huge buffer")
         return list(
             prepare_release(
                 subject,

@@ -12,7 +12,7 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from kernelref.errors import DeviceError
 from kernelref.jobs.run_judge import judged
@@ -119,13 +119,24 @@ class Lane:
     def _drain(self) -> None:
         try:
             with DevicePool(self._device, batch=self._batch, budget=self._budget) as pool:
-                for result in pool.run(self._launches()):
-                    self._report(judged(self._running.popleft(), result))
+                for launches in self._portions():
+                    for result in pool.run(launches):
+                        self._report(judged(self._running.popleft(), result))
             if self._running and not self._stopping.is_set():
                 raise DeviceError(f"{self._device} gave no answer to {len(self._running)} launches")
         except BaseException as error:
             # Raised again in the main thread by put or join.
             self._error = error
+
+    def _portions(self) -> Iterator[Iterable[KernelLaunch]]:
+        """All launches in one portion where they are short; else one at a time: the pool takes
+        more than it runs, and their buffers are large.
+        """
+        if self._batch > 1:
+            yield self._launches()
+            return
+        for launch in self._launches():
+            yield (launch,)
 
     def _launches(self) -> Iterator[KernelLaunch]:
         while (ready := self._queue.get()) is not None:

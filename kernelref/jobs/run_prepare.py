@@ -7,23 +7,19 @@ is handed to a device, which costs less than sending them.
 
 from __future__ import annotations
 
-import math
-import random
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 
-from kernelref.cases.sources import KernelSource
 from kernelref.codegen.lower import lower
 from kernelref.codegen.opencl import render
 from kernelref.codegen.program import Program
 from kernelref.codegen.target import Target
 from kernelref.errors import KernelRefError, Unsupported
-from kernelref.ir.ast import Load, Store, postorder
+from kernelref.ir.ast import postorder
 from kernelref.ir.dtype import DType
-from kernelref.ir.index import Var, evaluate
+from kernelref.ir.index import evaluate
 from kernelref.ir.semantics import Array
 from kernelref.jobs.run_groups import (
     DEVICE_SIZE,
@@ -34,18 +30,15 @@ from kernelref.jobs.run_groups import (
     weighted_points,
 )
 from kernelref.jobs.run_report import Ending, Pair
+from kernelref.jobs.run_subject import Expected, Recipe, Subject
+from kernelref.jobs.run_windows import pointed
 from kernelref.opt.broke import OptBroke
 from kernelref.opt.kernel import Kernel
 from kernelref.run.devices import INTERPRETER
-from kernelref.run.inputs import InputPlan, plan_inputs
 from kernelref.run.job import GroupRange, KernelLaunch, LaunchBuffer
-from kernelref.run.oracle import Oracle, Values
 from kernelref.run.outcome import Outcome
-from kernelref.run.points import buffer_elements, iteration_points, sample_points, symbols
+from kernelref.run.points import buffer_elements
 from kernelref.run.tolerance import Rung
-
-MOST_NBYTES = 4 << 30
-"""Kernels with more bytes of buffers than this are not run."""
 
 LONG_WORK = 1 << 24
 """Weighted points from which a launch runs for longer than an optimising compile takes."""
@@ -54,29 +47,6 @@ LONG_EXPRESSION = 256
 """Nodes from which a launch is compiled with optimisations: without them PoCL runs out of stack."""
 
 CONTRACTS = {Rung.EXACT: "bit-exact", Rung.INTEGERS: "exact-sum", Rung.BOUNDED: "bounded"}
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """How to draw a launch's inputs."""
-
-    plan: InputPlan
-    seed: int
-
-    def draw(self) -> dict[int, Array]:
-        """Stored elements per buffer that is read."""
-        return self.plan.draw(self.seed)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Expected:
-    """What one output must hold: `values[i]` at element `addresses[i]` of buffer `number`."""
-
-    output: int
-    number: int
-    addresses: Array
-    values: Values
-    total: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,93 +93,19 @@ def _filled(values: Array, elements: int) -> Array:
 Prepared: TypeAlias = Ready | Ending
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """One kernel with its inputs, shared by all its opt sequences and devices."""
-
-    source: KernelSource
-    name: str
-    variables: Mapping[str, int]
-    recipe: Recipe
-    oracle: Oracle
-    points: int
-    seed: int
-    _whole: list[Expected] = field(default_factory=list, repr=False)
-
-    def expected(self) -> tuple[Expected, ...]:
-        """What a launch of all groups must store; the oracle is asked once."""
-        if not self._whole:
-            for output in range(len(self.source.ast)):
-                points = sample_points(self.source.ast, output, self.variables, seed=self.seed)
-                self._whole.append(self.expected_at(output, points))
-        return tuple(self._whole)
-
-    def expected_at(self, output: int, points: Array | None) -> Expected:
-        """What a launch must store at points of an output (None: all)."""
-        addresses, stored = self.oracle.addresses(output, points)
-        if not stored.all():
-            points = np.flatnonzero(stored) if points is None else points[stored]
-            addresses = addresses[stored]
-        if self.recipe.plan.rung is Rung.BOUNDED:
-            values = self.oracle.values(output, points)
-        else:
-            values = self.oracle.values(output, points, bounds=None)
-        total = math.prod(self.oracle.shape(output))
-        return Expected(output, self.source.ast[output].buffer, addresses, values, total)
-
-    @staticmethod
-    def of(source: KernelSource, *, seed: int) -> Subject:
-        """Draw the inputs. Raises: Unsupported for buffers beyond MOST_NBYTES."""
-        case = source.case
-        own_seed = seed if case is None else seed ^ case.inputs.seed
-        fixed = dict(case.vars) if case else {}
-        variables = values_for(symbols(source.ast), fixed, seed=own_seed)
-        _check_size(source, variables)
-        plan = plan_inputs(source.ast, case.inputs.domain if case else "auto", variables)
-        recipe = Recipe(plan, own_seed)
-        return Subject(
-            source=source,
-            name=str(source.place),
-            variables=variables,
-            recipe=recipe,
-            oracle=Oracle(source.ast, recipe.draw(), variables),
-            points=iteration_points(source.ast, variables),
-            seed=own_seed,
-        )
-
-
-def values_for(variables: frozenset[Var], fixed: Mapping[str, int], *, seed: int) -> dict[str, int]:
-    """A value for each symbolic variable: the case's, or one within its bounds."""
-    rng = random.Random(seed)
-    values: dict[str, int] = {}
-    for var in sorted(variables, key=lambda var: var.name):
-        high = int(evaluate(var.high, values))
-        values[var.name] = fixed.get(var.name, rng.randint(var.low, max(var.low, high)))
-    return values
-
-
-def _check_size(source: KernelSource, variables: Mapping[str, int]) -> None:
-    sizes = {
-        node.buffer: node.dtype.itemsize
-        for node in postorder(source.ast)
-        if isinstance(node, Load | Store)
-    }
-    elements = buffer_elements(source.ast, variables)
-    nbytes = sum(elements[number] * size for number, size in sizes.items())
-    if nbytes > MOST_NBYTES:
-        raise Unsupported("memory", f"{nbytes:,} bytes of buffers; at most {MOST_NBYTES:,}")
-
-
 def prepare(subject: Subject, kernel: Kernel, pair: Pair, target: Target) -> Prepared:
     """One pair: lower, render, and say what must come out."""
     try:
         program = lower(kernel, target)
-        text = render(program, target)
+        text = pointed(render(program, target), program, subject.windows)
     except Unsupported as error:
         return Ending(pair, Outcome.UNSUPPORTED, error.detail, reason=error.reason)
     groups = concrete_groups(program, subject.variables)
-    nodes = len(postorder(subject.source.ast))
+    nodes = len(postorder(subject.ast))
     work = weighted_points(subject.points, nodes)
+    if subject.windows and target.name == INTERPRETER:
+        detail = "addresses beyond what the interpreter keeps in memory"
+        return Ending(pair, Outcome.UNSUPPORTED, detail, reason="memory")
     size = INTERPRETER_SIZE if target.name == INTERPRETER else DEVICE_SIZE
     ranges = chosen_groups(groups, work, seed=subject.seed, size=size)
     expected = _expected(subject, program, ranges)
@@ -234,18 +130,19 @@ def _expected(
     if ranges is None:
         return subject.expected()
     written = elements_written(program, ranges, subject.variables)
-    return tuple(
-        subject.expected_at(output, _points_of(subject, output, written[store.buffer]))
-        for output, store in enumerate(subject.source.ast)
-    )
+    points = [
+        _points_of(subject, output, written[store.buffer])
+        for output, store in enumerate(subject.ast)
+    ]
+    return tuple(subject.expected_at(output, at) for output, at in enumerate(points))
 
 
 def _points_of(subject: Subject, output: int, elements: Array) -> Array:
     """The points of an output that lie at these elements of its buffer."""
-    store = subject.source.ast[output]
+    store = subject.ast[output]
     if not store.st.bind(subject.variables).contiguous:
         raise Unsupported("partial-scattered-store", "whole groups of a store that is not in order")
-    return elements
+    return elements - subject.windows.get(store.buffer, 0)
 
 
 def _launch(
@@ -256,9 +153,12 @@ def _launch(
     ranges: tuple[GroupRange, ...] | None,
     expected: tuple[Expected, ...],
 ) -> KernelLaunch:
-    least = buffer_elements(subject.source.ast, subject.variables)
+    least = buffer_elements(subject.ast, subject.variables)
     elements = {
-        b.number: max(least[b.number], int(evaluate(b.elements, subject.variables)))
+        b.number: max(
+            least[b.number],
+            int(evaluate(b.elements, subject.variables)) - subject.windows.get(b.number, 0),
+        )
         for b in program.buffers
     }
     points = {e.number: e.addresses for e in expected if not _is_whole(e, elements[e.number])}

@@ -11,9 +11,7 @@ import math
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
-
-import numpy as np
+from functools import lru_cache
 
 from kernelref.codegen.target import Target
 from kernelref.errors import Unsupported
@@ -22,8 +20,9 @@ from kernelref.ir.dtype import BFLOAT16, DOUBLE, HALF
 from kernelref.jobs.conform_draw import Drawer
 from kernelref.jobs.opt_choice import Actions, Listed, Named, OptChoice, RandomWalk
 from kernelref.jobs.run_groups import weighted_points
-from kernelref.jobs.run_prepare import LONG_WORK, Expected, Prepared, Ready, Subject
+from kernelref.jobs.run_prepare import LONG_WORK, Prepared, Ready
 from kernelref.jobs.run_report import Ending, Pair
+from kernelref.jobs.run_subject import Expected, Subject
 from kernelref.opt.limits import Limits
 from kernelref.opt.opt import Opt
 from kernelref.optimizers.installed import InstalledOptimizer, InstalledSession
@@ -32,8 +31,6 @@ from kernelref.optimizers.launch import launch_of
 from kernelref.optimizers.names import open_optimizer
 from kernelref.run.devices import INTERPRETER
 from kernelref.run.outcome import Outcome
-from kernelref.run.points import sample_points
-from kernelref.run.tolerance import Rung
 
 MOST_WORK = 1 << 31
 """Weighted points of a launch beyond which it is not run: its groups cannot be chosen."""
@@ -75,7 +72,7 @@ def prepare_release(
     words for the AST.
     """
     release = opened_release(name)
-    expected = cache(lambda: tuple(_expected(subject)))
+    expected = subject.expected
     for scheduled in schedules(release, subject.source.ast, subject.source.opts, choice, limits):
         for target in targets:
             pair = Pair(subject.name, target.name, expects=expects)
@@ -120,24 +117,6 @@ def _prepared(
         points=subject.points,
         work=work,
     )
-
-
-def _expected(subject: Subject) -> Iterator[Expected]:
-    """What a whole launch must store, at the points that are compared."""
-    bounded = subject.recipe.plan.rung is Rung.BOUNDED
-    for output, store in enumerate(subject.source.ast):
-        points = sample_points(subject.source.ast, output, subject.variables, seed=subject.seed)
-        addresses, stored = subject.oracle.addresses(output, points)
-        if not stored.all():
-            points = np.flatnonzero(stored) if points is None else points[stored]
-            addresses = addresses[stored]
-        values = (
-            subject.oracle.values(output, points)
-            if bounded
-            else subject.oracle.values(output, points, bounds=None)
-        )
-        total = int(np.prod(subject.oracle.shape(output), dtype=np.int64))
-        yield Expected(output, store.buffer, addresses, values, total)
 
 
 def check_device(ast: Ast, target: Target) -> None:

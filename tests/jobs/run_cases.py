@@ -10,8 +10,9 @@ from kernelref.cases.case import Case, Expect, write_case
 from kernelref.cases.sources import KernelSource, Place, read_at
 from kernelref.codegen.target import POCL
 from kernelref.ir.builder import buffer, kernel
-from kernelref.jobs.run_prepare import Ready, Subject, prepare
+from kernelref.jobs.run_prepare import Ready, prepare
 from kernelref.jobs.run_report import Pair
+from kernelref.jobs.run_subject import Subject
 from kernelref.opt.kernel import Kernel
 from kernelref.opt.opt import Opt, OptOps
 from kernelref.run.job import LaunchResult
