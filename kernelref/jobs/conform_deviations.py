@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from kernelref.jobs.conform_compare import Difference
 from kernelref.opt.opt import Opt, OptOps
-from kernelref.optimizers.interface import Accepted, Answer, Broke, State
+from kernelref.optimizers.interface import Accepted, Answer, Broke, Refused, State
 
 ALL_RELEASES = frozenset({"tinygrad-0.8.0", "tinygrad-0.9.0", "tinygrad-0.9.1"})
 
@@ -75,6 +75,18 @@ def _group_unrolled_whole(step: Step) -> bool:
     return axis < len(colors) and colors[axis] in ("green", "white")
 
 
+def _padto_meets_aliases(step: Step) -> bool:
+    """PADTO after a tensor core is refused for the extent 1 of an operand's alias."""
+    return (
+        step.opt is not None
+        and step.opt.op is OptOps.PADTO
+        and step.before.warp_axes > 0
+        and step.difference.what in ("answer", "reason")
+        and isinstance(step.release, Refused)
+        and step.release.reason.startswith("pad adds more than double")
+    )
+
+
 DEVIATIONS: tuple[Deviation, ...] = (
     Deviation(
         "upcastmid-of-grouped-axis", ALL_RELEASES,
@@ -91,6 +103,11 @@ DEVIATIONS: tuple[Deviation, ...] = (
         "a group axis is unrolled whole: 0.8.0 goes on counting it, 0.9 counts a local too many "
         "when a mid-reduce upcast follows it",
         _group_unrolled_whole,
+    ),
+    Deviation(
+        "padto-meets-tensor-core-aliases", frozenset({"tinygrad-0.8.0"}),
+        "PADTO after a tensor core is refused for the extent 1 of an operand's shared alias",
+        _padto_meets_aliases,
     ),
 )  # fmt: skip
 
