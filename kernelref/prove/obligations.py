@@ -15,7 +15,7 @@ from kernelref.ir.index import Sint, bounds, product
 from kernelref.opt.axis import REDUCES
 from kernelref.opt.axismap import AxisMap, LinearSum
 from kernelref.prove.claim import Everywhere, Fact, Lift, OneToOne, Point
-from kernelref.prove.step import Access, Side, Step, lifted_map, reach_of, size_of
+from kernelref.prove.step import Access, Side, Step, lifted_map, reach_of, size_of, symbols_of
 from kernelref.prove.verdict import Part
 
 
@@ -245,18 +245,18 @@ def coverage(step: Step) -> Iterator[Part]:
             if side.extents[axis] != 1
         ]
         yield _constant_claim(f"axes of output {number}", facts)
-        yield _stored_once(step, number, access)
+        yield stored_once(f"output {number}", side, access)
 
 
-def _stored_once(step: Step, number: int, access: Access) -> OneToOne:
-    side = step.after
+def stored_once(subject: str, side: Side, access: Access) -> OneToOne:
+    """No two points store one element."""
     box = tuple(n if axis in access.axes else 1 for axis, n in enumerate(side.extents))
 
     def key(point: Point, lift: Lift) -> tuple[Any, Any]:
         address, valid = access.address(point, lift)
         return valid, address
 
-    return OneToOne(f"output {number}", box, step.symbols, reach_of((access.st,)), key)
+    return OneToOne(subject, box, symbols_of(side), reach_of((access.st,)), key)
 
 
 def bounds_of(step: Step, elements: Mapping[int, Sint]) -> Iterator[Part]:

@@ -43,6 +43,10 @@ class Portfolio:
     at_most: int = 1 << 26
     rlimit: int = 2_000_000
 
+    def has(self, engine: str) -> bool:
+        """Whether an engine is on; evaluating padded points is no choice."""
+        return engine in self.engines or engine == "evaluation"
+
     def decide(self, claim: Claim) -> Result:
         """The first answer that is one; else what the last engine that gave up said."""
         found: Result = GaveUp("none", "no engine is asked")

@@ -106,7 +106,15 @@ class Open:
     is_unsupported: bool = False
 
 
-Part = Claim | Failure | Open
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What an analysis that is no claim over a box has looked at in full, by an engine's name."""
+
+    engine: str
+    subject: str
+
+
+Part = Claim | Failure | Open | Shown
 
 
 def judge(
@@ -114,7 +122,7 @@ def judge(
 ) -> Verdict:
     """The verdict on an obligation: proved when each of its parts is.
 
-    Law: PROVED means that every part is a claim, and that an engine proved each.
+    Law: PROVED means that an engine of the portfolio proved or has shown every part.
     """
     begin = time.perf_counter()
     engines: list[str] = []
@@ -130,6 +138,10 @@ def judge(
                 return verdict(Answer.REFUTED, witness=witness)
             case Open():
                 open_part = open_part or part
+            case Shown(engine, subject):
+                engines.append(engine)
+                if not portfolio.has(engine):
+                    open_part = open_part or Open(f"{subject}: {engine} is off")
             case _:
                 result = portfolio.decide(part)
                 engines.append(result.engine)

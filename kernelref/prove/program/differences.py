@@ -24,7 +24,7 @@ from kernelref.prove.program.values import (
 )
 from kernelref.prove.terms import at
 
-PLACES = 4
+PLACES = 8
 """Places at which terms are looked at, to see which of them to compare."""
 
 
@@ -118,8 +118,8 @@ def _items(look: Look, one: Summed, two: Summed) -> list[tuple[Id, Id]]:
     """The items that only one side has, in pairs under equal bound variables."""
     mine = Counter({(binders, term): n for binders, term, n in one.items})
     wanted = Counter({(binders, term): n for binders, term, n in two.items})
-    extra = sorted((mine - wanted).elements(), key=look.of_item)
-    lacking = sorted((wanted - mine).elements(), key=look.of_item)
+    extra = sorted((mine - wanted).elements(), key=look.order)
+    lacking = sorted((wanted - mine).elements(), key=look.order)
     if [binders for binders, _ in extra] != [binders for binders, _ in lacking]:
         raise Unlike(f"{spelled(one)} for {spelled(two)}")
     return [(a, b) for (_, a), (_, b) in zip(extra, lacking, strict=True)]
@@ -140,6 +140,10 @@ class Look:
     def of_item(self, item: tuple[Binders, Id]) -> tuple[list[str], int]:
         """An item of a sum: its bound variables, then its term."""
         return sorted(var.name for var in item[0]), self.of(item[1])
+
+    def order(self, item: tuple[Binders, Id]) -> tuple[list[str], int, Id]:
+        """The same; of items that look alike the one that was met first."""
+        return *self.of_item(item), item[1]
 
     def of(self, term: Id) -> int:
         """A term."""

@@ -28,7 +28,7 @@ from kernelref.prove.program.rerun import rerun
 from kernelref.prove.program.values import NotModelled, Table
 from kernelref.prove.step import side_of, symbols_of
 from kernelref.prove.terms import at
-from kernelref.prove.verdict import Failure, Open, Part, Witness
+from kernelref.prove.verdict import Failure, Open, Part, Shown, Witness
 
 ATTEMPTS = 16
 """How many ways to read which loop runs over which axis are tried."""
@@ -101,6 +101,8 @@ def _unsettled(parts: Sequence[Part], portfolio: Portfolio) -> str | None:
                 return reason
             case Failure(witness):
                 return str(witness)
+            case Shown():
+                continue
             case _:
                 result = portfolio.decide(part)
                 if not isinstance(result, Proved):

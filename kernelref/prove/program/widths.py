@@ -1,0 +1,119 @@
+"""A part of the obligation `bounds`: every index that the text computes in int fits 32 bits.
+
+Interval arithmetic over what the Program says of its variables: launch sizes, loop extents, index
+definitions. Every part of an index counts, because the text computes every part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from kernelref.codegen import program as lir
+from kernelref.ir.index import Binary, Expr, IndexOp, Int, Sint, Var, bounds, variables
+from kernelref.prove.claim import Everywhere, Fact, Lift, Point, ordered
+from kernelref.prove.program.differences import magnitude
+from kernelref.prove.terms import at
+from kernelref.prove.verdict import Open, Part, Shown
+
+Interval = tuple[int, int]
+LEAST, MOST = -(2**31), 2**31 - 1
+
+
+def fits_int(program: lir.Program) -> Iterator[Part]:
+    """The indices of a Program; those that intervals do not settle are claims of their own."""
+    sizes = Sizes(program)
+    try:
+        beyond = list(sizes.beyond())
+    except KeyError as missing:
+        yield Open(f"index variable {missing} is not defined")
+        return
+    yield Shown("digits", f"{len(sizes.known)} indices in int")
+    for index in beyond:
+        yield _claim(program, sizes.ranges, index)
+
+
+@dataclass(slots=True)
+class Sizes:
+    """The interval of every index variable and of every part of an index."""
+
+    program: lir.Program
+    ranges: dict[str, Interval] = field(default_factory=dict)
+    known: dict[Expr, Interval] = field(default_factory=dict)
+
+    def beyond(self) -> Iterator[Expr]:
+        """The parts of indices in int that may leave 32 bits. Raises: KeyError."""
+        program = self.program
+        self.ranges.update((var.name, bounds(var)) for var in program.variables)
+        for name, count in zip(lir.GROUP_IDS, program.groups, strict=True):
+            self.ranges[name] = 0, max(0, bounds(count)[1] - 1)
+        for name, count in zip(lir.LOCAL_IDS, program.local, strict=True):
+            self.ranges[name] = 0, count - 1
+        for statement in lir.nested(program.body):
+            match statement:
+                case lir.Loop(variable, extent):
+                    self.ranges[variable.name] = 0, max(0, self.of(extent)[1] - 1)
+                case lir.DefineIndex(variable, value):
+                    self.ranges[variable.name] = self.of(value)
+            for index in lir.indices(statement):
+                if isinstance(index, Expr) and index not in program.wide:
+                    yield from self._parts_beyond(index)
+
+    def _parts_beyond(self, index: Expr) -> Iterator[Expr]:
+        low, high = self.of(index)
+        if low < LEAST or high > MOST:
+            yield index
+        if isinstance(index, Binary):
+            yield from self._parts_beyond(index.left)
+            yield from self._parts_beyond(index.right)
+
+    def of(self, index: Sint) -> Interval:
+        """The interval of an index."""
+        if isinstance(index, int):
+            return index, index
+        if index not in self.known:
+            self.known[index] = self._of(index)
+        return self.known[index]
+
+    def _of(self, index: Expr) -> Interval:
+        match index:
+            case Int(value):
+                return value, value
+            case Var(name):
+                return self.ranges[name]
+            case Binary(op, left, right):
+                return _of_op(op, self.of(left), self.of(right))
+        raise AssertionError(f"not an index expression: {index!r}")
+
+
+def _of_op(op: IndexOp, left: Interval, right: Interval) -> Interval:
+    match op:
+        case IndexOp.ADD:
+            return left[0] + right[0], left[1] + right[1]
+        case IndexOp.MUL:
+            ends = [a * b for a in left for b in right]
+            return min(ends), max(ends)
+        case IndexOp.LT | IndexOp.AND:
+            return 0, 1
+        case IndexOp.FLOORDIV if right[0] > 0:
+            ends = [a // b for a in left for b in right]
+            return min(ends), max(ends)
+        case IndexOp.MOD if right[0] > 0:
+            return (0, min(left[1], right[1] - 1)) if left[0] >= 0 else (0, right[1] - 1)
+        case _:
+            # Whatever the sign of a divisor, the results are no larger than the operands.
+            most = max(map(abs, (*left, *right)))
+            return -most, most
+
+
+def _claim(program: lir.Program, ranges: Mapping[str, Interval], index: Expr) -> Everywhere:
+    """One index as a claim over its variables, which count from 0."""
+    names = {var.name for var in program.variables}
+    axes = [var for var in ordered(variables(index)) if var.name not in names]
+
+    def facts(point: Point, lift: Lift) -> list[Fact]:
+        value = at(index, {var.name: x for var, x in zip(axes, point, strict=True)}, lift)
+        return [Fact("fits int", True, (value >= LEAST) & (value < MOST + 1), True)]
+
+    box = tuple(ranges[var.name][1] + 1 for var in axes)
+    return Everywhere(f"index {index}", box, program.variables, magnitude(index), facts)
