@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -23,3 +24,12 @@ settings.register_profile("nightly", deadline=None, max_examples=20_000)
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
 )
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The table of refusals, where some were looked at."""
+    from fuzz.harness import LEGALITY
+
+    if LEGALITY.counts:
+        terminalreporter.section("refused opts, carried out without the check that refused them")
+        terminalreporter.write_line("\n".join(LEGALITY.lines()))

@@ -55,6 +55,17 @@ class Chooser(ABC):
         return [rest.pop(self.integer(0, len(rest) - 1)) for _ in range(len(rest))]
 
 
+class FixedChooser(Chooser):
+    """Answers from a list of numbers, each cut to the question; the simplest when it is used up."""
+
+    def __init__(self, numbers: Sequence[int]) -> None:
+        self._numbers = iter(numbers)
+
+    def integer(self, low: int, high: int) -> int:
+        """The next number, modulo the number of possible answers."""
+        return low + next(self._numbers, 0) % (high - low + 1)
+
+
 class SeededChooser(Chooser):
     """Answers that follow from a seed."""
 

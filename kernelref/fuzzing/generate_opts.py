@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kernelref.errors import KernelOptError, Unsupported
-from kernelref.fuzzing.choose import Chooser
+from kernelref.fuzzing.choose import Chooser, FixedChooser
 from kernelref.fuzzing.generate_views import factors
 from kernelref.opt.axis import REDUCES, AxisType
 from kernelref.opt.broke import OptBroke
@@ -34,10 +34,19 @@ WAYS = (("fitting", 52), ("edge", 22), ("action", 10), ("known", 8), ("raw", 5),
 PADS = (2, 3, 4, 5, 6, 7, 8, 16, 32, 64)
 RAW_AXES = (0, 1, 2, 3, 4, 5, 6, 9, -1, -2, None)
 RAW_AMOUNTS = (0, 2, 4, 3, 8, 16, 7, 32, 64, 1, -1, -4, 256, 1024, 1 << 20, None)
+QUESTIONS = 8
+"""The most that one opt takes to be chosen."""
 MOST_UPCAST = 128
 MOST_WORK_ITEMS = 512
 
-Tried = tuple[Opt, KernelOptError | OptBroke | Unsupported]
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """An opt that a kernel did not take, and why."""
+
+    kernel: Kernel
+    opt: Opt
+    error: KernelOptError | OptBroke | Unsupported
 
 
 @dataclass(slots=True)
@@ -67,6 +76,34 @@ class Walk:
     refused: tuple[Tried, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class OptSequence:
+    """A way to choose opts: for each step the answers to what `next_opt` asks."""
+
+    steps: tuple[tuple[int, ...], ...]
+
+    def on(self, kernel: Kernel, known: Sequence[Opt] = ()) -> Walk:
+        """Ask a kernel for these opts, one a step."""
+        refused: list[Tried] = []
+        sequence = list(known)
+        for step in self.steps:
+            opt = next_opt(FixedChooser(step), kernel, sequence)
+            answer = kernel.attempt(opt)
+            if not isinstance(answer, Kernel):
+                refused.append(Tried(kernel, opt, answer))
+            elif is_moderate(answer):
+                kernel = answer
+        return Walk(kernel, tuple(refused))
+
+
+def generate_sequence(chooser: Chooser, longest: int = 6) -> OptSequence:
+    """A way to choose up to `longest` opts."""
+    count = chooser.integer(1, longest)
+    return OptSequence(
+        tuple(tuple(chooser.integer(0, 9999) for _ in range(QUESTIONS)) for _ in range(count))
+    )
+
+
 def walk(
     chooser: Chooser,
     kernel: Kernel,
@@ -86,8 +123,8 @@ def walk(
         opt = next_opt(chooser, kernel, sequence, memory)
         answer = kernel.attempt(opt)
         if not isinstance(answer, Kernel):
-            refused.append((opt, answer))
-        elif _is_moderate(answer):
+            refused.append(Tried(kernel, opt, answer))
+        elif is_moderate(answer):
             kernel = answer
         if len(kernel.applied_opts) >= length:
             break
@@ -96,7 +133,7 @@ def walk(
     return Walk(kernel, tuple(refused))
 
 
-def _is_moderate(kernel: Kernel) -> bool:
+def is_moderate(kernel: Kernel) -> bool:
     """Not more registers or work-items than a test should wait for."""
     upcast = work_items = 1
     for axis in kernel.axes:
