@@ -192,6 +192,7 @@ def _random(
         return Scheduled(None, broke=session.reason)
     known = release.opts()
     drawer.ops = tuple(op for op in drawer.ops if op in known)
+    session.optimize(Heuristics.REQUIRED)
     for _ in range(length):
         session.apply(drawer.draw(session.state, is_start=False, is_image=False))
     return Scheduled(session)
@@ -200,19 +201,25 @@ def _random(
 def _actions(
     release: InstalledOptimizer, ast: Ast, limits: Limits, depth: int
 ) -> Iterator[Scheduled]:
-    """Every single action that the search keeps, then seeded walks of kept actions."""
-    root = release.open(ast, limits)
-    if not isinstance(root, InstalledSession):
-        yield Scheduled(None, broke=root.reason)
+    """Every single action that the search keeps, then seeded walks of kept actions.
+
+    As in the releases' search, what an image output requires comes before them.
+    """
+    root = _chosen(release.open(ast, limits), Heuristics.REQUIRED)
+    if root.session is None:
+        yield root
         return
-    kept = root.kept_actions()
-    root.close()
+    kept = root.session.kept_actions()
+    root.session.close()
     if isinstance(kept, Broke):
         yield Scheduled(None, broke=f"search: {kept.kind}: {kept.reason}")
         return
     actions = release.actions()
     for index in kept:
-        yield _listed(release.open(ast, limits), (actions[index],))
+        single = _chosen(release.open(ast, limits), Heuristics.REQUIRED)
+        if single.session is not None:
+            single.session.apply(actions[index])
+        yield single
     if depth < 2:
         return
     for walk in range(WALKS):
@@ -222,13 +229,11 @@ def _actions(
 def _walk(
     release: InstalledOptimizer, ast: Ast, limits: Limits, rng: random.Random, depth: int
 ) -> Scheduled:
-    session = release.open(ast, limits)
-    if not isinstance(session, InstalledSession):
-        return Scheduled(None, broke=session.reason)
+    walk = _chosen(release.open(ast, limits), Heuristics.REQUIRED)
     actions = release.actions()
     for _ in range(rng.randint(2, depth)):
-        kept = session.kept_actions()
-        if isinstance(kept, Broke) or not kept:
+        kept = () if walk.session is None else walk.session.kept_actions()
+        if walk.session is None or isinstance(kept, Broke) or not kept:
             break
-        session.apply(actions[rng.choice(kept)])
-    return Scheduled(session)
+        walk.session.apply(actions[rng.choice(kept)])
+    return walk

@@ -42,7 +42,7 @@ SECTIONS = re.findall(r"^### ([a-z0-9-]+)$", DOCS.read_text(), re.MULTILINE)
 
 WRONG_TEXT = (
     "padded-sum-of-not", "padded-second-reduce", "extent-one-summed-twice",
-    "bool-arithmetic-in-int", "narrow-arithmetic-in-int",
+    "bool-arithmetic-in-int", "narrow-arithmetic-in-int", "image-read-by-twos",
 )  # fmt: skip
 WILD_TEXT = ("padded-output-of-groups",)
 AFTER_THE_ENGINE = {"padto-meets-tensor-core-aliases": (Opt(OptOps.PADTO, 0, 2),)}
