@@ -27,9 +27,13 @@ settings.load_profile(
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """The table of refusals, where some were looked at."""
-    from fuzz.harness import LEGALITY
+    """The table of refusals and the count of verdicts, where there are any."""
+    from fuzz.harness import ANSWERS, LEGALITY
 
     if LEGALITY.counts:
         terminalreporter.section("refused opts, carried out without the check that refused them")
         terminalreporter.write_line("\n".join(LEGALITY.lines()))
+    if ANSWERS:
+        counts = ", ".join(f"{count} {answer}" for answer, count in sorted(ANSWERS.items()))
+        terminalreporter.section("obligations of optimised kernels")
+        terminalreporter.write_line(counts)

@@ -11,6 +11,7 @@ as a case either way: `kept`.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,7 +30,17 @@ from kernelref.pytest_plugin import Settings
 FAILURES = Path("fuzz-failures")
 LEGALITY = LegalityTable()
 """What the refused opts of this run came to; printed at its end."""
+
+ANSWERS: Counter[str] = Counter()
+"""What was proved, by verdict; printed at the end."""
 Make: TypeAlias = Callable[[Chooser], Any]
+
+
+def examples(share: float = 1.0) -> int:
+    """A share of the examples that the profile asks for."""
+    profile = settings.default
+    assert profile is not None
+    return max(1, int(profile.max_examples * share))
 
 
 def fuzzed(
@@ -38,8 +49,7 @@ def fuzzed(
     """A test of what the makers make; `share` of the profile's examples."""
 
     def wrap(body: Callable[..., None]) -> Callable[[Settings], None]:
-        examples = max(1, int(settings.default.max_examples * share))
-        by_hypothesis = settings(max_examples=examples)(given(*map(drawn, makers))(body))
+        by_hypothesis = settings(max_examples=examples(share))(given(*map(drawn, makers))(body))
 
         def test(kernelref_settings: Settings) -> None:
             if kernelref_settings.budget is not None:
