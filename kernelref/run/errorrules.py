@@ -69,8 +69,8 @@ def carried(op: Op, operands: Sequence[Bounded], value: Array) -> Array:
 
 
 def _times(size: Array, error: Array) -> Array:
-    """size * error, where nothing times infinity is nothing."""
-    return np.where((error == 0) | (size == 0), 0.0, size * error)
+    """size * error, where no error is none; 0 times an infinite one may be NaN on a device."""
+    return np.where(error == 0, 0.0, size * error)
 
 
 def choose(condition: Bounded, then: Bounded, otherwise: Bounded) -> Bounded:
