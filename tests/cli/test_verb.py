@@ -11,8 +11,10 @@ from kernelref.cli.exits import Exit
 from kernelref.cli.verb import verb
 from kernelref.errors import DeviceError, InvalidInput, Unsupported
 
+# A shell that starts its jobs in the background has them ignore SIGINT; these must not.
 SCRIPT = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import typer
 from kernelref.cli.exits import Exit
 from kernelref.cli.verb import verb
@@ -86,7 +88,7 @@ def test_a_signal_interrupts(signal_name):
         assert process.stdout.readline() == "started\n"
         time.sleep(0.1)
         process.send_signal(getattr(signal, signal_name))
-        _, err = process.communicate(timeout=10)
+        _, err = process.communicate(timeout=60)
     assert process.returncode == Exit.INTERRUPTED
     assert err == "kernelref: interrupted\n"
 
@@ -96,6 +98,6 @@ def test_a_reader_that_left_is_no_error():
         assert process.stdout.readline() == "started\n"
         process.stdout.close()
         err = process.stderr.read()
-        process.wait(timeout=10)
+        process.wait(timeout=60)
     assert err == ""
     assert process.returncode == Exit.CLEAN

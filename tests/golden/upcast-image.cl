@@ -3,7 +3,11 @@
 #pragma OPENCL FP_CONTRACT OFF
 #ifndef KERNELREF_HALF_BITS
 #define KERNELREF_HALF_BITS
-ushort half_bits(float x) { ushort bits; vstore_half_rte(x, 0, (half*)&bits); return bits; }
+ushort half_bits(float x) {
+  ushort bits;
+  vstore_half_rte(x, 0, (half*)&bits);
+  return isnan(x) ? (as_uint(x) >> 16 & 0x8000) | 0x7e00 | (as_uint(x) >> 13 & 0x3ff) : bits;
+}
 #endif
 #ifndef KERNELREF_HALF_OF_BITS
 #define KERNELREF_HALF_OF_BITS

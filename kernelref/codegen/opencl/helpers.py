@@ -25,7 +25,11 @@ HELPERS: dict[str, Helper] = {
     "fp16": Helper("#pragma OPENCL EXTENSION cl_khr_fp16 : enable"),
     "fp64": Helper("#pragma OPENCL EXTENSION cl_khr_fp64 : enable"),
     "half_bits": Helper("""\
-ushort half_bits(float x) { ushort bits; vstore_half_rte(x, 0, (half*)&bits); return bits; }"""),
+ushort half_bits(float x) {
+  ushort bits;
+  vstore_half_rte(x, 0, (half*)&bits);
+  return isnan(x) ? (as_uint(x) >> 16 & 0x8000) | 0x7e00 | (as_uint(x) >> 13 & 0x3ff) : bits;
+}"""),
     "half_of_bits": Helper("""\
 float half_of_bits(ushort bits) { return vload_half(0, (const half*)&bits); }"""),
     "half_round": Helper(
