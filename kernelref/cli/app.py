@@ -12,6 +12,7 @@ from kernelref.cli.conform import conform
 from kernelref.cli.doctor import doctor
 from kernelref.cli.exits import Exit
 from kernelref.cli.importing import import_log
+from kernelref.cli.prove import prove
 from kernelref.cli.replay import replay
 from kernelref.cli.run import run
 from kernelref.cli.show import show
@@ -24,6 +25,7 @@ VERBS: dict[str, Callable[..., Exit]] = {
     "show": show,
     "replay": replay,
     "conform": conform,
+    "prove": prove,
     "bench": bench,
 }
 

@@ -30,6 +30,7 @@ from kernelref.ir.index import (
     polynomial,
     polynomial_sum,
     substitute,
+    variables,
 )
 from kernelref.ir.index_nodes import Monomial, order_key
 from kernelref.prove.spans import Span, span
@@ -232,7 +233,36 @@ def _truth(value: Sint) -> Sint:
 
 
 def conjunction(conditions: list[Sint]) -> Sint:
-    """All of them: each once, in one order, and of p + a < 0 and p + b < 0 the narrower."""
+    """All of them: each once, in one order, and of p + a < 0 and p + b < 0 the narrower.
+
+    What one says of a single variable is assumed of the others: A and B is A and (B where A).
+    """
+    kept = _narrowest(conditions)
+    if kept is None:
+        return 0
+    ranges: dict[str, Var] = {}
+    wide: dict[str, Sint] = {}
+    others: list[Sint] = []
+    for condition in kept:
+        wide.update((var.name, var) for var in variables(condition))
+        if not _narrow(condition, ranges):
+            others.append(condition)
+    if any(isinstance(var.high, int) and var.low > var.high for var in ranges.values()):
+        return 0
+    if ranges and others:
+        own = [condition for condition in kept if condition not in others]
+        under = [substitute(normal(substitute(other, ranges)), wide) for other in others]
+        kept = _narrowest([*own, *under])
+        if kept is None:
+            return 0
+    total: Sint = 1
+    for condition in sorted(map(as_expr, kept), key=order_key):
+        total = condition if total == 1 else Binary(IndexOp.AND, as_expr(total), condition)
+    return total
+
+
+def _narrowest(conditions: list[Sint]) -> list[Sint] | None:
+    """Conditions that are not always true, each once; None when one is never true."""
     kept: dict[object, Sint] = {}
     pending = list(conditions)
     while pending:
@@ -240,7 +270,7 @@ def conjunction(conditions: list[Sint]) -> Sint:
         match condition:
             case int():
                 if condition == 0:
-                    return 0
+                    return None
             case Binary(IndexOp.AND, left, right) if left is not right:
                 pending += [left, right]
             case Binary(IndexOp.LT, p):
@@ -252,11 +282,7 @@ def conjunction(conditions: list[Sint]) -> Sint:
                     kept[key] = condition
             case _:
                 kept[condition] = condition
-    ordered = sorted((as_expr(condition) for condition in kept.values()), key=order_key)
-    total: Sint = 1
-    for condition in ordered:
-        total = condition if total == 1 else Binary(IndexOp.AND, as_expr(total), condition)
-    return total
+    return list(kept.values())
 
 
 def _constant(condition: Sint) -> int:

@@ -26,6 +26,8 @@ from kernelref.prove.digit_claims import by_digits, syntactic
 from kernelref.prove.enumerate import enumerate_points
 
 ENGINES = ("syntactic", "digits", "enumerate", "z3-structured", "z3-bitvector")
+"""The engines that are asked unless told otherwise, in this order."""
+SECOND_SOLVER = "cvc5"
 PROBES = 200
 """Points looked at before a solver is asked: a wrong claim is mostly wrong at one of them."""
 
@@ -35,7 +37,7 @@ class Portfolio:
     """Engines by name, in the order of `ENGINES`.
 
     Units: `at_once` and `at_most` count points to enumerate before and after the solvers, `rlimit`
-    Z3's own steps for one claim.
+    a solver's own steps for one claim.
     """
 
     engines: tuple[str, ...] = ENGINES
@@ -67,6 +69,8 @@ class Portfolio:
             attempts.append(probe)
         if any(name.startswith("z3-") for name in self.engines):
             attempts += self._solvers()
+        if SECOND_SOLVER in self.engines:
+            attempts.append(self._second_solver)
         if "enumerate" in self.engines:
             attempts.append(lambda claim: enumerate_points(claim, self.at_most))
         return attempts
@@ -78,13 +82,24 @@ class Portfolio:
         effort = Effort(self.rlimit)
         return [partial(ask, effort=effort) for name, ask in SOLVERS if name in self.engines]
 
+    def _second_solver(self, claim: Claim) -> Result:
+        from kernelref.prove.crosscheck import crosscheck
+
+        return crosscheck(claim, self.rlimit)
+
+
+DEFAULT = Portfolio()
+CHECKING = Portfolio(("enumerate", SECOND_SOLVER), at_once=1 << 22)
+"""What a certificate is checked with."""
+
 
 def portfolio_of(names: Sequence[str]) -> Portfolio:
     """The portfolio of these engines. Raises: InvalidInput for an unknown one."""
-    unknown = [name for name in names if name not in ENGINES]
+    known = (*ENGINES, SECOND_SOLVER)
+    unknown = [name for name in names if name not in known]
     if unknown or not names:
-        raise InvalidInput(f"known are {', '.join(ENGINES)}", where=f"--engines {','.join(names)}")
-    return Portfolio(tuple(name for name in ENGINES if name in names))
+        raise InvalidInput(f"known are {', '.join(known)}", where=f"--engines {','.join(names)}")
+    return Portfolio(tuple(name for name in known if name in names))
 
 
 def probe(claim: Claim) -> Result:

@@ -8,7 +8,7 @@ axis map comes from the moves; the ShapeTrackers are the optimizer's own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernelref.codegen.lower import lower
 from kernelref.codegen.program import Program
@@ -136,7 +136,10 @@ def prove(subject: Subject, portfolio: Portfolio, *, target: Target = ANY) -> tu
     found: list[Verdict] = []
     for step in (subject.construction(), subject.opts()):
         found += prove_step(step, subject.opened, portfolio)
-    found += prove_program(subject.final, portfolio, target)
+    final = subject.final
+    if subject.final_sts is not None:
+        final = replace(final, sts=subject.final_sts)
+    found += prove_program(final, portfolio, target)
     return tuple(found)
 
 

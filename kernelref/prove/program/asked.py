@@ -27,8 +27,7 @@ from kernelref.opt.axis import REDUCES, UPCASTS, AxisType
 from kernelref.opt.kernel import Kernel
 from kernelref.prove.claim import Claim, Everywhere
 from kernelref.prove.digit_claims import term_lift
-from kernelref.prove.digits import normal
-from kernelref.prove.program.values import Applied, Id, Items, Table, moved, under
+from kernelref.prove.program.values import Applied, Id, Items, Table, under
 from kernelref.prove.step import Access, side_of
 from kernelref.prove.terms import coordinates, raw
 
@@ -107,14 +106,14 @@ class Asked:
             address, valid = self._general(access)
             names = {var.name for part in (address, valid) for var in variables(part)}
             at = {f"x.{axis}": env.at[axis] for axis in access.axes if f"x.{axis}" in names}
-            self.located[key] = moved(address, at), moved(valid, at)
+            self.located[key] = self.table.moved(address, at), self.table.moved(valid, at)
         return self.located[key]
 
     def _general(self, access: Access) -> tuple[Sint, Sint]:
         """Address and validity on the axes' own variables."""
         if access not in self.general:
             address, valid = access.address(self.point, term_lift)
-            self.general[access] = normal(raw(address)), normal(raw(valid))
+            self.general[access] = self.table.form(raw(address)), self.table.form(raw(valid))
         return self.general[access]
 
     def value(self, root: Value, env: Env) -> Id:

@@ -188,9 +188,7 @@ def _place(number: int, *values: Sint) -> dict[str, int]:
 def equation_claim(equation: Equation, symbols: Sequence[Var]) -> Everywhere:
     """An equation as a claim over its variables."""
     parts = (equation.valid, equation.wanted_valid, equation.address, equation.wanted_address)
-    names = {var.name for var in symbols}
-    found = {var for part in parts for var in variables(part) if var.name not in names}
-    axes = sorted(found, key=lambda var: var.name)
+    axes = _axes(symbols, *parts)
 
     def facts(point: Point, lift: Lift) -> list[Fact]:
         named = {var.name: x for var, x in zip(axes, point, strict=True)}
@@ -205,6 +203,34 @@ def equation_claim(equation: Equation, symbols: Sequence[Var]) -> Everywhere:
     reach = max(map(magnitude, parts))
     box = tuple(var.high + 1 for var in axes)
     return Everywhere(f"access {equation.address}", box, tuple(symbols), reach, facts)
+
+
+def _axes(symbols: Sequence[Var], *values: Sint) -> list[Var]:
+    """The variables of expressions but for symbols; of several of one name the widest."""
+    names = {var.name for var in symbols}
+    widest: dict[str, Var] = {}
+    for var in ordered({var for value in values for var in variables(value)}):
+        known = widest.get(var.name)
+        if var.name not in names and (known is None or bounds(var)[1] > bounds(known)[1]):
+            widest[var.name] = var
+    return list(widest.values())
+
+
+def form_claim(value: Expr, form: Sint, symbols: Sequence[Var]) -> Everywhere:
+    """That an index expression equals its normal form (a condition: is true where that is)."""
+    axes = _axes(symbols, value, form)
+    is_condition = isinstance(value, Binary) and value.op in (IndexOp.LT, IndexOp.AND)
+
+    def facts(point: Point, lift: Lift) -> list[Fact]:
+        named = {var.name: x for var, x in zip(axes, point, strict=True)}
+        mine, wanted = at(value, named, lift), at(form, named, lift)
+        if is_condition:
+            mine, wanted = mine > 0, wanted > 0
+        return [Fact("normal form", True, mine, wanted)]
+
+    box = tuple(var.high + 1 for var in axes)
+    reach = max(magnitude(value), magnitude(form))
+    return Everywhere(f"index {value}", box, tuple(symbols), reach, facts)
 
 
 @lru_cache(maxsize=1 << 12)

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from kernelref.codegen import program as lir
 from kernelref.ir.dtype import DType
 from kernelref.ir.index import Sint, Var, add, polynomial, polynomial_sum, substitute, variables
-from kernelref.prove.digits import narrowings, normal
+from kernelref.prove.digits import narrowings
 from kernelref.prove.program.asked import Stored, fresh_binder
-from kernelref.prove.program.values import Applied, Id, Items, NotModelled, Table, moved, under
+from kernelref.prove.program.values import Applied, Id, Items, NotModelled, Table, under
 from kernelref.prove.spans import span
 
 Lanes = tuple[Id, ...]
@@ -116,7 +116,7 @@ class Walk:
             for var in variables(value):
                 if var.name not in self.names and var not in self.symbols:
                     raise NotModelled(f"{var} has no value here")
-            self.indices[value] = moved(substitute(value, self.names), self.pins)
+            self.indices[value] = self.table.moved(substitute(value, self.names), self.pins)
         return self.indices[value]
 
     def value(self, value: lir.ProgramValue) -> Lanes:
@@ -136,12 +136,13 @@ class Walk:
                 return (table.guarded(self.index(guard), term),)
             case lir.LoadGlobal(name, address, guard, dtype, lanes):
                 at, valid, number = self.index(address), self.index(guard), self.numbers[name]
-                return tuple(
-                    table.load(number, dtype, normal(add(at, i)), valid) for i in range(lanes)
-                )
+                places = [table.form(add(at, i)) for i in range(lanes)]
+                return tuple(table.load(number, dtype, place, valid) for place in places)
             case lir.LoadShared(name, address, _, lanes):
                 at = self.index(address)
-                return tuple(self.load_shared(name, normal(add(at, i))) for i in range(lanes))
+                return tuple(
+                    self.load_shared(name, self.table.form(add(at, i))) for i in range(lanes)
+                )
             case lir.Pack(parts):
                 return tuple(lane for part in parts for lane in self.value(part))
             case lir.Apply(op, operands, dtype):
@@ -222,7 +223,7 @@ class Walk:
             raise NotModelled("a store in a loop")
         for i, term in enumerate(lanes):
             if valid != 0:
-                stored = Stored(self.numbers[name], normal(add(address, i)), valid, term)
+                stored = Stored(self.numbers[name], self.table.form(add(address, i)), valid, term)
                 self.stores.append(Done(stored, tuple(sorted(self.pins.items()))))
 
     def store_shared(self, name: str, address: Sint, lanes: Lanes) -> None:
@@ -232,7 +233,7 @@ class Walk:
         batch = self.batches.setdefault(name, Batch())
         if batch.is_closed:
             batch = self.batches[name] = Batch()
-        batch.written += [(normal(add(address, i)), term) for i, term in enumerate(lanes)]
+        batch.written += [(self.table.form(add(address, i)), term) for i, term in enumerate(lanes)]
 
     def load_shared(self, name: str, address: Sint) -> Id:
         """The term that the work-item wrote whose place this is."""
@@ -261,7 +262,7 @@ class Walk:
         linear = add(0, *(var * w for w, var in found))
         constants: dict[int, Id] = {}
         for address, term in batch.written:
-            rest = normal(address - linear)
+            rest = self.table.form(address - linear)
             if not isinstance(rest, int) or rest in constants:
                 raise NotModelled(f"element {address} is written twice or elsewhere")
             constants[rest] = term
@@ -292,7 +293,7 @@ class Walk:
             if low is None or high is None or most is None or low < 0 or high > most:
                 raise NotModelled(f"no work-item is at {address}")
             values[var.name] = part
-            rest = normal(add(rest, part * -w))
+            rest = self.table.form(add(rest, part * -w))
         if not isinstance(rest, int):
             raise NotModelled(f"no work-item is at {address}")
         return {name: v for name, v in values.items() if not is_itself(name, v)}, rest

@@ -19,10 +19,11 @@ from kernelref.codegen.target import Target
 from kernelref.ir.index import Expr, Sint, Var, bounds, product, variables
 from kernelref.opt.axis import GROUPS, LOCALS, AxisType
 from kernelref.opt.kernel import Kernel
+from kernelref.prove import digits
 from kernelref.prove.claim import Everywhere, Fact, Lift, OneToOne, Point, Proved
 from kernelref.prove.portfolio import Portfolio
 from kernelref.prove.program.asked import Asked, Stored, coordinate
-from kernelref.prove.program.differences import Unlike, equation_claim, store_equations
+from kernelref.prove.program.differences import Unlike, equation_claim, form_claim, store_equations
 from kernelref.prove.program.does import Done, Walk
 from kernelref.prove.program.rerun import rerun
 from kernelref.prove.program.values import NotModelled, Table
@@ -78,7 +79,12 @@ def domain(
             return
         names[standing.name] = coordinate(axis, kernel.full_shape[axis])
     yield launch_claim(kernel, program, entry, {axis: given[axis] for axis in parallel})
-    parts = _iterations(kernel, program, entry, names)
+    table = Table()
+    parts = _iterations(kernel, program, entry, names, table)
+    if not portfolio.has(digits.ENGINE):
+        symbols = symbols_of(side_of(kernel))
+        forms = [form_claim(value, form, symbols) for value, form in table.forms.items()]
+        parts = [*parts, *forms]
     reason = _unsettled(parts, portfolio)
     if reason is None:
         yield from parts
@@ -111,10 +117,9 @@ def _unsettled(parts: Sequence[Part], portfolio: Portfolio) -> str | None:
 
 
 def _iterations(
-    kernel: Kernel, program: lir.Program, entry: Entry, names: dict[str, Sint]
+    kernel: Kernel, program: lir.Program, entry: Entry, names: dict[str, Sint], table: Table
 ) -> Sequence[Part]:
     """What is left to prove under the best reading of which loop runs over which axis."""
-    table = Table()
     try:
         asked = list(Asked(kernel, table).stores())
     except NotModelled as reason:

@@ -92,10 +92,23 @@ Items: TypeAlias = Counter[tuple[Binders, Id]]
 
 @dataclass(slots=True)
 class Table:
-    """All terms, by number."""
+    """All terms, by number; `forms` remembers which normal form every index expression got."""
 
     nodes: list[Node] = field(default_factory=list)
     numbers: dict[Node, Id] = field(default_factory=dict)
+    forms: dict[Expr, Sint] = field(default_factory=dict)
+
+    def form(self, value: Sint) -> Sint:
+        """The normal form of an index expression."""
+        if isinstance(value, int):
+            return value
+        if value not in self.forms:
+            self.forms[value] = normal(value)
+        return self.forms[value]
+
+    def moved(self, value: Sint, values: Mapping[str, Sint]) -> Sint:
+        """The normal form of an expression with variables replaced."""
+        return self.form(substitute(value, values))
 
     def add(self, node: Node) -> Id:
         """The number of a term."""
@@ -161,9 +174,11 @@ class Table:
             case Const() | Symbol():
                 return self.numbers[node]
             case Loaded(buffer, dtype, address, valid):
-                return self.load(buffer, dtype, moved(address, values), moved(valid, values))
+                return self.load(
+                    buffer, dtype, self.moved(address, values), self.moved(valid, values)
+                )
             case Guarded(valid, operand):
-                return self.guarded(moved(valid, values), inner(operand))
+                return self.guarded(self.moved(valid, values), inner(operand))
             case Applied(op, dtype, operands):
                 return self.add(Applied(op, dtype, tuple(map(inner, operands))))
             case Converted(operand, dtype, bitcast):
@@ -179,11 +194,6 @@ class Table:
                 return self.summed(op, dtype, total)
             case _:
                 assert_never(node)
-
-
-def moved(value: Sint, values: Mapping[str, Sint]) -> Sint:
-    """The normal form of an expression with variables replaced."""
-    return normal(substitute(value, values))
 
 
 def under(binder: Var, items: Items) -> Items:

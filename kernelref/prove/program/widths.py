@@ -28,7 +28,7 @@ def fits_int(program: lir.Program) -> Iterator[Part]:
     except KeyError as missing:
         yield Open(f"index variable {missing} is not defined")
         return
-    yield Shown("digits", f"{len(sizes.known)} indices in int")
+    yield Shown("evaluation", f"{len(sizes.known)} indices in int")
     for index in beyond:
         yield _claim(program, sizes.ranges, index)
 

@@ -1,0 +1,204 @@
+"""`kernelref prove`: every obligation of kernels under an optimizer's opts, and certificates."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from kernelref.cases.lines import Line
+from kernelref.cases.sources import Place, Unreadable, list_kernels, read_at, sample
+from kernelref.errors import InvalidInput, Unsupported
+from kernelref.jobs.choices import limits_of, rules_of
+from kernelref.jobs.opt_choice import parse_opts
+from kernelref.jobs.progress import Progress, silent
+from kernelref.jobs.prove_kernel import Finished, Settings, prove_kernel
+from kernelref.jobs.prove_report import ProveReport
+from kernelref.jobs.run import with_lines
+from kernelref.prove.certificate import read_certificate, write_certificate
+from kernelref.prove.portfolio import CHECKING, ENGINES, portfolio_of
+from kernelref.prove.subject import prove
+from kernelref.prove.verdict import Answer, Verdict
+
+KERNELS_A_TASK = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ProveRequest:
+    """What `prove` was asked for. Units: `budget` seconds of the whole run."""
+
+    kernels: tuple[str, ...]
+    sample: int | None = None
+    seed: int = 0
+    opts: str = "own"
+    rules: str | None = None
+    limits: str | None = None
+    optimizer: str = "reference"
+    engines: tuple[str, ...] = ENGINES
+    certificate: Path | None = None
+    jobs: int = 1
+    budget: float | None = None
+
+
+Item = tuple[Place, Line | None]
+
+
+@dataclass(slots=True)
+class Proven:
+    """What came of some places."""
+
+    read: int
+    unreadable: list[str]
+    finished: list[Finished]
+
+
+def prove_places(settings: Settings, items: list[Item]) -> Proven:
+    """Read and prove the kernels at some places."""
+    found = Proven(0, [], [])
+    for place, line in items:
+        source = read_at(place, line)
+        if isinstance(source, Unreadable):
+            if isinstance(source.error, Unsupported):
+                found.finished.append(Finished(str(place), reason=source.error.reason))
+            else:
+                found.unreadable.append(str(source.error))
+            continue
+        found.read += 1
+        found.finished += prove_kernel(settings, source)
+    return found
+
+
+def prove_kernels(request: ProveRequest, progress: Progress = silent) -> ProveReport:
+    """Prove the kernels. Raises: InvalidInput; a kernel's own failure is part of the report."""
+    parse_opts(request.opts)
+    if request.rules is not None:
+        rules_of(request.rules)
+    if request.limits is not None:
+        limits_of(request.limits)
+    settings = Settings(
+        request.opts,
+        request.rules,
+        request.limits,
+        request.optimizer,
+        portfolio_of(request.engines),
+        wants_certificate=request.certificate is not None,
+    )
+    places = sample(list_kernels(request.kernels), request.sample, request.seed)
+    if request.certificate is not None and len(places) != 1:
+        raise InvalidInput(f"of one kernel, not of {len(places)}", where="--certificate")
+    report = ProveReport(
+        request.opts,
+        request.rules or "own",
+        request.optimizer,
+        request.seed,
+        settings.portfolio.engines,
+    )
+    begin = time.perf_counter()
+    done = 0
+    for found in _work(settings, with_lines(places), request.jobs):
+        report.read += found.read
+        report.unreadable += found.unreadable
+        for finished in found.finished:
+            report.add(finished)
+            if request.certificate is not None and finished.certificate is not None:
+                write_certificate(finished.certificate, request.certificate)
+        done += len(found.finished) + len(found.unreadable)
+        progress(done, len(places), f"{report.refuted} refuted, {report.unproved} open")
+        if request.budget is not None and time.perf_counter() - begin > request.budget:
+            report.stopped_early = done < len(places)
+            break
+    report.findings.sort(key=lambda finding: str(finding["kernel"]))
+    report.seconds = time.perf_counter() - begin
+    return report
+
+
+def _work(settings: Settings, items: Iterable[Item], processes: int) -> Iterator[Proven]:
+    """In this process, or in several; in the order in which they are done."""
+    if processes == 1:
+        for item in items:
+            yield prove_places(settings, [item])
+        return
+    waiting = iter(items)
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        active: set[Future[Proven]] = set()
+        try:
+            while True:
+                while len(active) < 2 * processes:
+                    task = list(itertools.islice(waiting, KERNELS_A_TASK))
+                    if not task:
+                        break
+                    active.add(pool.submit(prove_places, settings, task))
+                if not active:
+                    return
+                ready, active = wait(active, return_when=FIRST_COMPLETED)
+                for future in ready:
+                    yield future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+# Certificates.
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A certificate checked: the verdicts found again, and where they are not those it states."""
+
+    verdicts: tuple[Verdict, ...]
+    differences: tuple[str, ...]
+
+    @property
+    def refuted(self) -> int:
+        """Obligations that do not hold."""
+        return sum(v.answer is Answer.REFUTED for v in self.verdicts)
+
+    @property
+    def unproved(self) -> int:
+        """Obligations that enumeration and the second solver do not settle."""
+        return sum(v.answer in (Answer.UNKNOWN, Answer.UNSUPPORTED) for v in self.verdicts)
+
+    def as_json(self) -> dict[str, Any]:
+        """The object that `prove --check --json` prints."""
+        from kernelref.prove.certificate import verdict_to_json
+
+        return {
+            "verb": "prove",
+            "asked": list(CHECKING.engines),
+            "obligations": len(self.verdicts),
+            "proved": sum(v.answer is Answer.PROVED for v in self.verdicts),
+            "refuted": self.refuted,
+            "unknown": sum(v.answer is Answer.UNKNOWN for v in self.verdicts),
+            "unsupported": sum(v.answer is Answer.UNSUPPORTED for v in self.verdicts),
+            "differences": list(self.differences),
+            "findings": [
+                verdict_to_json(v) for v in self.verdicts if v.answer is not Answer.PROVED
+            ],
+        }
+
+
+def check_certificate(path: Path) -> Checked:
+    """Derive every obligation again, by enumeration or the second solver only.
+
+    Raises: InvalidInput for a malformed certificate.
+    """
+    certificate = read_certificate(path)
+    verdicts = prove(certificate.subject(), CHECKING)
+    stated = {(step, obligation): answer for step, obligation, answer in certificate.answers}
+    differences = [
+        f"{v.step} {v.obligation.value}: stated {_said(stated.get((v.step, v.obligation)))}, "
+        f"found {v.answer.value}"
+        for v in verdicts
+        if stated.get((v.step, v.obligation)) is not v.answer
+    ]
+    known = {(v.step, v.obligation) for v in verdicts}
+    differences += [f"{s} {o.value}: no such obligation" for s, o in stated if (s, o) not in known]
+    return Checked(verdicts, tuple(differences))
+
+
+def _said(answer: Answer | None) -> str:
+    return "nothing" if answer is None else answer.value

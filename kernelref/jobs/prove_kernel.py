@@ -1,0 +1,210 @@
+"""One kernel under proof: each opt sequence that `--opts` means, from any optimizer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kernelref.cases.case import Case
+from kernelref.cases.sources import KernelSource
+from kernelref.errors import KernelOptError, Unsupported
+from kernelref.jobs.choices import Choices, choices_for
+from kernelref.jobs.run_release import opened_release
+from kernelref.jobs.run_release import schedules as release_schedules
+from kernelref.jobs.run_schedules import Schedule, schedules
+from kernelref.opt.broke import OptBroke
+from kernelref.opt.kernel import Kernel
+from kernelref.opt.opt import Opt
+from kernelref.opt.rules.sets import RULE_SETS
+from kernelref.optimizers.dialect import translate
+from kernelref.optimizers.interface import State
+from kernelref.optimizers.reference import chosen_by, load_heuristic
+from kernelref.prove.certificate import certificate_to_json
+from kernelref.prove.portfolio import DEFAULT, Portfolio
+from kernelref.prove.step import opts_step
+from kernelref.prove.subject import Subject, prove, prove_step
+from kernelref.prove.verdict import Answer, EngineFault, Obligation, Verdict
+
+REFERENCE = "reference"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What all kernels of a run have in common."""
+
+    opts: str = "own"
+    rules: str | None = None
+    limits: str | None = None
+    optimizer: str = REFERENCE
+    portfolio: Portfolio = DEFAULT
+    wants_certificate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What came of one kernel with one sequence of opts.
+
+    `reason`: why nothing was proved of it, by the name under which that is counted; `fault`: what
+    went wrong in kernelref. `blame` is the first opt that is refuted by itself. Units: `seconds`.
+    """
+
+    kernel: str
+    opts: tuple[Opt, ...] = ()
+    refused: tuple[tuple[Opt, str], ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    reason: str = ""
+    fault: str = ""
+    blame: str = ""
+    seconds: float = 0.0
+    certificate: Any = None
+
+    @property
+    def index_seconds(self) -> float:
+        """What the index obligations took."""
+        return sum(v.seconds for v in self.verdicts if v.obligation is Obligation.INDEX)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """A kernel after some opts, as a Subject; or why there is none."""
+
+    subject: Subject | None
+    refused: tuple[tuple[Opt, str], ...] = ()
+    reason: str = ""
+
+
+def prove_kernel(settings: Settings, source: KernelSource) -> Iterator[Finished]:
+    """Every sequence of one kernel; what goes wrong is a result too."""
+    name = str(source.place)
+    try:
+        choices = choices_for(
+            source, opts=settings.opts, rules=settings.rules, limits=settings.limits
+        )
+        for proposed in _proposals(settings, source, choices):
+            yield _finish(settings, source, choices, name, proposed)
+    except (OptBroke, KernelOptError) as error:
+        yield Finished(name, reason=f"{type(error).__name__} {error.check}")
+    except Unsupported as error:
+        yield Finished(name, reason=error.reason)
+
+
+def _finish(
+    settings: Settings, source: KernelSource, choices: Choices, name: str, proposed: Proposed
+) -> Finished:
+    subject = proposed.subject
+    if subject is None:
+        return Finished(name, refused=proposed.refused, reason=proposed.reason)
+    opts = subject.final.applied_opts
+    begin = time.perf_counter()
+    try:
+        verdicts = prove(subject, settings.portfolio)
+        seconds = time.perf_counter() - begin
+        blame = _blame(subject, verdicts, settings.portfolio)
+    except EngineFault as error:
+        return Finished(name, opts, proposed.refused, fault=f"{type(error).__name__}: {error}")
+    certificate = None
+    if settings.wants_certificate:
+        case = source.case or Case(source.ast)
+        rules, limits = subject.opened.rules.name, choices.limits
+        kept = replace(case, ast=subject.opened.ast, opts=opts, rules=rules, limits=limits)
+        certificate = certificate_to_json(kept, settings.optimizer, subject, verdicts)
+    return Finished(
+        name,
+        opts,
+        proposed.refused,
+        verdicts,
+        blame=blame,
+        seconds=seconds,
+        certificate=certificate,
+    )
+
+
+def _blame(subject: Subject, verdicts: tuple[Verdict, ...], portfolio: Portfolio) -> str:
+    """The first opt that is refuted when it is proved by itself; "" when none is to blame."""
+    refuted = any(v.answer is Answer.REFUTED and v.step == "opts" for v in verdicts)
+    if not refuted or subject.final_sts is not None:
+        return ""
+    kernel = subject.opened
+    for opt in subject.final.applied_opts:
+        one = Subject.of(kernel, [opt])
+        step = opts_step(str(opt), kernel, one.final, one.moves)
+        if any(v.answer is Answer.REFUTED for v in prove_step(step, kernel, portfolio)):
+            return str(opt)
+        kernel = one.final
+    return ""
+
+
+# Whose opts, and whose ShapeTrackers.
+
+
+def _proposals(settings: Settings, source: KernelSource, choices: Choices) -> Iterator[Proposed]:
+    if settings.optimizer == REFERENCE:
+        kernel = Kernel.open(source.ast, choices.limits, choices.rules)
+        salt = str(source.place)
+        own = source.opts or ()
+        for found in schedules(kernel, own, choices.opts, salt=salt, is_strict=False):
+            yield _of_schedule(kernel, found)
+    elif settings.optimizer.startswith(f"{REFERENCE}:"):
+        kernel = Kernel.open(source.ast, choices.limits, choices.rules)
+        heuristic = load_heuristic(settings.optimizer.removeprefix(f"{REFERENCE}:"))
+        yield _of_schedule(kernel, Schedule(chosen_by(heuristic, kernel)))
+    else:
+        yield from _of_release(settings.optimizer, source, choices)
+
+
+def _of_schedule(opened: Kernel, found: Schedule) -> Proposed:
+    if found.stop is not None:
+        return Proposed(None, found.refused, f"{type(found.stop).__name__} {found.stop.check}")
+    subject = Subject.of(opened, found.kernel.applied_opts)
+    final = found.kernel
+    # The ShapeTrackers are those that the schedule ended with, however it got there.
+    if subject.final.full_shape != final.full_shape:
+        return Proposed(None, found.refused, "hidden-steps")
+    if subject.final.sts != final.sts:
+        subject = replace(subject, final_sts=final.sts)
+    return Proposed(subject, found.refused)
+
+
+def _of_release(name: str, source: KernelSource, choices: Choices) -> Iterator[Proposed]:
+    """The release's own ShapeTrackers, against the axis map of the opts that it says it applied."""
+    release = opened_release(name)
+    ast = translate(source.ast, release.dialect)
+    opened = Kernel.open(ast, choices.limits, RULE_SETS[release.rules])
+    before = _state(release.open(ast, choices.limits))
+    for found in release_schedules(release, ast, source.opts, choices.opts, choices.limits):
+        if found.session is None or before is None:
+            yield Proposed(None, found.refused, "release-broke")
+            continue
+        yield _of_states(opened, before, found.session.state, found.refused)
+        found.session.close()
+
+
+def _state(session: Any) -> State | None:
+    state = getattr(session, "state", None)
+    if isinstance(state, State) and hasattr(session, "close"):
+        session.close()
+        return state
+    return None
+
+
+def _of_states(
+    opened: Kernel, before: State, after: State, refused: tuple[tuple[Opt, str], ...]
+) -> Proposed:
+    try:
+        subject = Subject.of(opened, after.applied_opts)
+    except (KernelOptError, OptBroke) as error:
+        return Proposed(None, refused, f"reference-refuses {error.check}")
+    if subject.final.full_shape != after.full_shape or opened.full_shape != before.full_shape:
+        return Proposed(None, refused, "axes-differ")
+    if not len(before.buffers) == len(after.buffers) == len(opened.sts):
+        return Proposed(None, refused, "buffers-differ")
+    return Proposed(
+        replace(
+            subject,
+            opened_sts=tuple(buffer.st for buffer in before.buffers),
+            final_sts=tuple(buffer.st for buffer in after.buffers),
+        ),
+        refused,
+    )

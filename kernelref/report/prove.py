@@ -1,0 +1,69 @@
+"""The summary of `prove` for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kernelref.jobs.prove import Checked
+from kernelref.jobs.prove_report import ProveReport
+from kernelref.report.text import columns, counts, duration, in_one_line
+
+MOST_FINDINGS = 20
+ANSWERS = ("PROVED", "REFUTED", "UNKNOWN", "UNSUPPORTED")
+
+
+def summary(report: ProveReport) -> str:
+    """What was proved, refuted and left open, by which engines, how fast."""
+    return "\n".join(_lines(report.as_json()))
+
+
+def _lines(found: dict[str, Any]) -> Iterator[str]:
+    yield (
+        f"{found['kernels']:,} kernels, {found['obligations']:,} obligations "
+        f"in {duration(found['seconds'])}, opts {found['opts']}, {found['optimizer']}"
+    )
+    answers = {
+        name: found[name.lower()] for name in ("PROVED", "REFUTED", "UNKNOWN", "UNSUPPORTED")
+    }
+    yield from counts(answers)
+    if found["unsupported_reasons"]:
+        yield f"unsupported: {in_one_line(found['unsupported_reasons'])}"
+    if found["left_out"]:
+        yield f"left out: {in_one_line(found['left_out'])}"
+    yield f"claims by engine: {in_one_line(found['engines'])}"
+    yield (
+        f"a kernel: median {found['median_ms']:.1f} ms, index alone {found['index_median_ms']:.1f} "
+        f"ms, 99th percentile {found['p99_ms']:.0f} ms"
+    )
+    if found["skipped_opts"]:
+        yield f"opts refused and skipped: {in_one_line(found['skipped_opts'])}"
+    if found["stopped_early"]:
+        yield "stopped early: the budget was spent"
+    for fault in found["faults"]:
+        yield f"fault of kernelref: {fault}"
+    findings = found["findings"]
+    if findings:
+        yield f"{len(findings):,} not proved:"
+        yield from columns(map(_row, findings[:MOST_FINDINGS]))
+        if len(findings) > MOST_FINDINGS:
+            yield f"  and {len(findings) - MOST_FINDINGS:,} more (--json lists them all)"
+
+
+def _row(finding: dict[str, Any]) -> tuple[str, str, str]:
+    opts = " ".join(f"{op}({axis}, {amt})" for op, axis, amt in finding.get("opts", ()))
+    where = f"{finding.get('kernel', '')} {finding['step']} {finding['obligation']} {opts}".strip()
+    blame = f"{finding['blame']}: " if finding.get("blame") else ""
+    return finding["verdict"], where, blame + (finding.get("witness") or finding.get("reason", ""))
+
+
+def check_summary(checked: Checked) -> str:
+    """What a certificate's check found."""
+    found = checked.as_json()
+    lines = [
+        f"{found['obligations']} obligations derived again by {', '.join(found['asked'])}",
+        *counts({name: found[name.lower()] for name in ANSWERS}),
+        *(f"not as stated: {difference}" for difference in checked.differences),
+        *columns(map(_row, found["findings"])),
+    ]
+    return "\n".join(lines)
