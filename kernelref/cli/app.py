@@ -11,6 +11,7 @@ from kernelref.cli.bench import bench
 from kernelref.cli.conform import conform
 from kernelref.cli.doctor import doctor
 from kernelref.cli.exits import Exit
+from kernelref.cli.fuzz import fuzz
 from kernelref.cli.importing import import_log
 from kernelref.cli.prove import prove
 from kernelref.cli.replay import replay
@@ -25,6 +26,7 @@ VERBS: dict[str, Callable[..., Exit]] = {
     "show": show,
     "replay": replay,
     "conform": conform,
+    "fuzz": fuzz,
     "prove": prove,
     "bench": bench,
 }

@@ -1,6 +1,6 @@
 """The ladder for one generated kernel: each rung is checked before the next is believed.
 
-Read `Bench.check` first. Unoptimised Program in the interpreter = oracle, then the optimised one;
+Read `Subject.run` first. Unoptimised Program in the interpreter = oracle, then the optimised one;
 a failure says at which rung, and with which outcome.
 """
 
@@ -31,11 +31,14 @@ from kernelref.run.tolerance import Rung, judge
 class Stage(enum.Enum):
     """Where on the ladder a kernel stands."""
 
+    GENERATE = "generate"
     OPEN = "open"
+    ORACLE = "oracle"
     LOWER = "lower"
-    PLAIN = "interpreter"
-    OPTIMISED = "optimised"
+    PLAIN = "plain"
+    OPTS = "opts"
     PROOF = "proof"
+    OPTIMISED = "optimised"
     DEVICE = "device"
 
 

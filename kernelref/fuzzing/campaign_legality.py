@@ -16,7 +16,6 @@ from kernelref.opt.kernel import Kernel
 from kernelref.opt.opt import Opt, OptOps
 from kernelref.run.outcome import Outcome
 
-
 FALLS = (
     AssertionError, ArithmeticError, LookupError, TypeError, ValueError, InvalidInput,
 )  # fmt: skip

@@ -1,0 +1,143 @@
+"""A campaign: case after case through an executor, everything kept in a store.
+
+Read `Campaign.run` first. Cases are numbered; which case a number is follows from the seed and from
+the steering of its generation, never from how many workers there are. A worker that dies loses its
+chunk: the cases of it are tried again one by one, and one that kills its worker alone is a finding.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+
+from kernelref.fuzzing.campaign_case import CaseResult, Chunk, Plan, chunks
+from kernelref.fuzzing.campaign_check import Ending, Stage
+from kernelref.fuzzing.campaign_feedback import GENERATION, Feedback
+from kernelref.fuzzing.campaign_store import Store
+from kernelref.run.outcome import Outcome
+
+Work = Callable[[Plan, Chunk], list[CaseResult]]
+POLL_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """When to stop, and how much is under way. Units: `budget` seconds, `cases` in the store."""
+
+    jobs: int = 1
+    cases: int | None = None
+    budget: float | None = None
+    chunk: int = 16
+
+
+@dataclass(slots=True)
+class Campaign:
+    """One campaign under way.
+
+    `open_executor` makes a pool, again after one broke. `watch` is told after each case.
+    """
+
+    plan: Plan
+    store: Store
+    work: Work
+    open_executor: Callable[[], Executor]
+    pace: Pace
+    watch: Callable[[CaseResult], None] = lambda result: None
+    finish: Callable[[CaseResult], CaseResult] = lambda result: result
+    feedback: Feedback = field(default_factory=Feedback)
+    stopped_early: bool = False
+    _done: set[int] = field(default_factory=set)
+    _ended: int = 0
+    _active: dict[Future[list[CaseResult]], Chunk] = field(default_factory=dict)
+
+    def run(self) -> None:
+        """Go on until there are enough cases or the budget is spent."""
+        deadline = None if self.pace.budget is None else time.monotonic() + self.pace.budget
+        self._done = self.store.numbers()
+        waiting = self._chunks()
+        alone: deque[Chunk] = deque()
+        executor = self.open_executor()
+        try:
+            while True:
+                is_over = deadline is not None and time.monotonic() > deadline
+                self.stopped_early |= is_over
+                room = 0 if is_over else 1 if alone else 2 * self.pace.jobs
+                while len(self._active) < room:
+                    chunk = alone.popleft() if alone else next(waiting, None)
+                    if chunk is None:
+                        break
+                    self._active[executor.submit(self.work, self.plan, chunk)] = chunk
+                    room = 1 if alone else room
+                if not self._active:
+                    return
+                broken = self._collect()
+                if broken:
+                    executor.shutdown(wait=False, cancel_futures=True)
+                    alone.extend(self._separated(broken))
+                    executor = self.open_executor()
+        finally:
+            executor.shutdown(wait=True, cancel_futures=True)
+
+    def _chunks(self) -> Iterator[Chunk | None]:
+        """What is left to do, in order; None while the last generation but one is not done."""
+        generation = 0
+        while self.pace.cases is None or generation * GENERATION < self.pace.cases:
+            first = generation * GENERATION
+            while not self._is_done_before(first - GENERATION):
+                yield None
+            self._learn(generation - 1)
+            steering = self.feedback.steering()
+            last = first + GENERATION
+            if self.pace.cases is not None:
+                last = min(last, self.pace.cases)
+            numbers = [n for n in range(first, last) if n not in self._done]
+            yield from chunks(numbers, steering, self.pace.chunk)
+            generation += 1
+
+    def _is_done_before(self, number: int) -> bool:
+        """Whether all cases up to this number are finished."""
+        return all(n in self._done for n in range(max(0, number - GENERATION), number))
+
+    def _learn(self, generations: int) -> None:
+        """Take in the generations before this one."""
+        while self._ended < generations:
+            first = self._ended * GENERATION
+            self.feedback.end_generation(self.store.generation(first, GENERATION))
+            self._ended += 1
+
+    def _collect(self) -> list[Chunk]:
+        """Keep what is finished; the chunks whose worker died."""
+        broken: list[Chunk] = []
+        for future in wait(self._active, POLL_SECONDS, FIRST_COMPLETED).done:
+            chunk = self._active.pop(future)
+            try:
+                results = future.result()
+            except BrokenProcessPool:
+                broken.append(chunk)
+                continue
+            for result in results:
+                self.record(result)
+        if broken:
+            broken += self._active.values()
+            self._active.clear()
+        return broken
+
+    def record(self, result: CaseResult) -> None:
+        """Keep one finished case."""
+        result = self.finish(result)
+        self.store.record(result)
+        self._done.add(result.number)
+        self.watch(result)
+
+    def _separated(self, broken: list[Chunk]) -> Iterator[Chunk]:
+        """The cases of broken chunks, to be run alone; one that was alone already is a crash."""
+        for chunk in broken:
+            if len(chunk.numbers) > 1 or len(broken) > 1:
+                yield from (Chunk((number,), chunk.steering) for number in chunk.numbers)
+                continue
+            ending = Ending(Stage.GENERATE, Outcome.CRASH, "the worker process died", "worker")
+            self.record(CaseResult(chunk.numbers[0], ending))

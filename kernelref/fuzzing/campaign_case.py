@@ -1,0 +1,307 @@
+"""One case of a campaign: made from its number, put up the ladder, and told in a few words.
+
+Everything follows from the plan, the number and the steering of its generation, so a case that a
+killed campaign had not finished is made again as it was.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from kernelref.cases.case import Case, Expect, Inputs, dump_case
+from kernelref.cases.sources import KernelSource, list_kernels, read_kernels, sample
+from kernelref.errors import KernelRefError, Unsupported
+from kernelref.fuzzing.campaign_check import Ending, Stage, Subject
+from kernelref.fuzzing.campaign_features import features_of
+from kernelref.fuzzing.campaign_feedback import GENERATION, Steering
+from kernelref.fuzzing.choose import Chooser, SeededChooser
+from kernelref.fuzzing.generate import generate_kernel
+from kernelref.fuzzing.generate_opts import walk
+from kernelref.ir.ast import Ast
+from kernelref.ir.index import bounds
+from kernelref.opt.broke import OptBroke
+from kernelref.opt.kernel import Kernel
+from kernelref.opt.limits import PRESETS, Limits
+from kernelref.opt.opt import Opt
+from kernelref.opt.rules.sets import SOUND
+from kernelref.optimizers.reference import chosen_by, load_heuristic
+from kernelref.run.outcome import Outcome
+from kernelref.run.points import iteration_points, symbols
+
+SAMPLED = 256
+"""How many kernels of a file a campaign takes unless told otherwise."""
+MOST_OPTS = 6
+MOST_POINTS = 200_000
+"""Kernels of a file with more iteration points than this are left out."""
+
+FINE = frozenset({Outcome.PASS, Outcome.UNSUPPORTED, Outcome.REFUSED})
+LIMITS = (
+    ("opencl", 60), ("metal", 10), ("amd", 8), ("cuda", 6), ("clang", 8), ("llvm", 8),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What all cases of a campaign have in common.
+
+    `kernels` are files to take kernels from instead of generating them, `sampled` of them at most;
+    `known` are opt sequences to change. `proves`: each step is proved as well.
+    """
+
+    seed: int = 0
+    optimizer: str = "reference"
+    kernels: tuple[str, ...] = ()
+    sampled: int = SAMPLED
+    known: tuple[tuple[Opt, ...], ...] = ()
+    proves: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Numbers of one generation to be done by one worker."""
+
+    numbers: tuple[int, ...]
+    steering: Steering
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """What came of a case. `case` is its text where it is a finding.
+
+    Units: `points` counts iteration points, `seconds` wall time by stage.
+    """
+
+    number: int
+    ending: Ending
+    opts: tuple[Opt, ...] = ()
+    refused: int = 0
+    points: int = 0
+    features: tuple[str, ...] = ()
+    unproved: tuple[str, ...] = ()
+    seconds: dict[str, float] = field(default_factory=dict)
+    case: str = ""
+
+    @property
+    def is_finding(self) -> bool:
+        """Whether something is wrong."""
+        return self.ending.outcome not in FINE
+
+    @property
+    def key(self) -> str:
+        """What makes two findings the same: stage, outcome, reason and kinds of opts."""
+        kinds = "+".join(sorted({opt.op.value for opt in self.opts})) or "no opts"
+        reason = f" ({self.ending.reason})" if self.ending.reason else ""
+        return f"{self.ending.outcome.value}{reason} at {self.ending.stage.value}: {kinds}"
+
+
+@dataclass(slots=True)
+class Attempt:
+    """A case under way: what is known of it, should it fail now."""
+
+    plan: Plan
+    number: int
+    chooser: Chooser
+    steering: Steering
+    stage: Stage = Stage.GENERATE
+    ast: Ast | None = None
+    limits: Limits = PRESETS["opencl"]
+    kernel: Kernel | None = None
+    refused: int = 0
+    points: int = 0
+    variables: dict[str, int] = field(default_factory=dict)
+    unproved: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    since: float = field(default_factory=time.perf_counter)
+
+    def timed(self, stage: Stage) -> None:
+        """Enter a stage; the time since the last one goes to that."""
+        now = time.perf_counter()
+        self.seconds[self.stage.value] = self.seconds.get(self.stage.value, 0.0) + now - self.since
+        self.since, self.stage = now, stage
+
+    def result(self, ending: Ending) -> CaseResult:
+        """The case as told to the campaign."""
+        self.timed(self.stage)
+        opts = self.kernel.applied_opts if self.kernel is not None else ()
+        text = ""
+        if self.ast is not None and ending.outcome not in FINE:
+            text = dump_case(self.as_case(self.ast, opts, ending))
+        return CaseResult(
+            self.number,
+            ending,
+            opts,
+            self.refused,
+            self.points,
+            tuple(features_of(self.ast)) if self.ast is not None else (),
+            tuple(self.unproved),
+            self.seconds,
+            text,
+        )
+
+    def as_case(self, ast: Ast, opts: tuple[Opt, ...], ending: Ending) -> Case:
+        """A case file's content; it says how the case ended."""
+        return Case(
+            ast,
+            title=f"{ending.outcome.value} at {ending.stage.value}",
+            origin=f"kernelref fuzz, seed {self.plan.seed}, case {self.number}: {ending.detail}",
+            opts=opts,
+            rules=self.kernel.rules.name if self.kernel is not None else SOUND.name,
+            limits=self.limits,
+            vars=tuple(sorted(self.variables.items())),
+            inputs=Inputs(self.number),
+            expect=Expect(None, ending.outcome.value),
+        )
+
+
+def run_case(plan: Plan, number: int, steering: Steering) -> CaseResult:
+    """One case. Raises: nothing; what fails is the case's ending."""
+    attempt = Attempt(plan, number, SeededChooser(f"{plan.seed}/{number}"), steering)
+    return guarded(attempt, reference_ladder)
+
+
+def guarded(attempt: Attempt, ladder: Callable[[Attempt], Ending]) -> CaseResult:
+    """Go up a ladder; an exception on the way is an ending at that stage."""
+    try:
+        ending = ladder(attempt)
+    except Unsupported as error:
+        ending = Ending(attempt.stage, Outcome.UNSUPPORTED, error.detail, error.reason)
+    except OptBroke as error:
+        ending = Ending(attempt.stage, Outcome.BROKE, str(error), error.check)
+    except KernelRefError as error:
+        ending = Ending(attempt.stage, Outcome.HARNESS_ERROR, str(error), type(error).__name__)
+    except Exception as error:  # a fault of ours is a finding like any other
+        text = f"{type(error).__name__}: {error}"
+        ending = Ending(attempt.stage, Outcome.HARNESS_ERROR, text, type(error).__name__)
+    return attempt.result(ending)
+
+
+def reference_ladder(attempt: Attempt) -> Ending:
+    """Generate, open, interpret; choose opts, prove, interpret again."""
+    ast = choose_kernel(attempt)
+    attempt.timed(Stage.OPEN)
+    kernel = attempt.kernel = Kernel.open(ast, attempt.limits, SOUND)
+    attempt.timed(Stage.ORACLE)
+    subject = Subject.of(ast, attempt.number, attempt.variables)
+    if subject.oracle.undefined:
+        return Ending(Stage.ORACLE, Outcome.HARNESS_ERROR, "undefined in C", "undefined")
+    attempt.timed(Stage.PLAIN)
+    plain = subject.run(kernel, Stage.PLAIN)
+    if plain.outcome is not Outcome.PASS:
+        return plain
+    attempt.timed(Stage.OPTS)
+    attempt.kernel = optimised(attempt, kernel)
+    if attempt.plan.proves:
+        attempt.timed(Stage.PROOF)
+        ending = _proved(kernel, attempt.kernel, attempt.unproved.append)
+        if ending.outcome is not Outcome.PASS:
+            return _shrunk(attempt, kernel, ending, lambda after: _proved(kernel, after))
+    attempt.timed(Stage.OPTIMISED)
+    ending = subject.run(attempt.kernel, Stage.OPTIMISED)
+    if ending.outcome in FINE:
+        return ending
+    return _shrunk(attempt, kernel, ending, lambda after: subject.run(after, Stage.OPTIMISED))
+
+
+def choose_kernel(attempt: Attempt) -> Ast:
+    """Generate a kernel, or take one of the plan's; with limits and values for its symbols."""
+    chooser, plan = attempt.chooser, attempt.plan
+    if plan.kernels:
+        kernels = kernels_of(plan)
+        if not kernels:
+            raise Unsupported("no-kernels", f"none of at most {MOST_POINTS:,} points")
+        ast = kernels[attempt.number % len(kernels)]
+    else:
+        ast = generate_kernel(chooser, attempt.steering.taste())
+    attempt.ast = ast
+    attempt.limits = PRESETS[chooser.weighted(LIMITS)]
+    for symbol in sorted(symbols(ast), key=lambda symbol: symbol.name):
+        attempt.variables[symbol.name] = chooser.integer(symbol.low, bounds(symbol)[1])
+    attempt.points = iteration_points(ast, attempt.variables)
+    return ast
+
+
+@lru_cache(maxsize=4)
+def kernels_of(plan: Plan) -> tuple[Ast, ...]:
+    """The kernels of the plan's files, without the large ones."""
+    places = sample(list_kernels(plan.kernels), plan.sampled, plan.seed)
+    found = (item.ast for item in read_kernels(places) if isinstance(item, KernelSource))
+    return tuple(ast for ast in found if _is_small(ast))
+
+
+def _is_small(ast: Ast) -> bool:
+    most = {symbol.name: bounds(symbol)[1] for symbol in symbols(ast)}
+    return iteration_points(ast, most) <= MOST_POINTS
+
+
+def optimised(attempt: Attempt, kernel: Kernel) -> Kernel:
+    """The kernel after a walk, or after what a user's heuristic chooses."""
+    _, _, heuristic = attempt.plan.optimizer.partition(":")
+    if heuristic:
+        return chosen_by(load_heuristic(heuristic), kernel)
+    chooser = attempt.chooser
+    walked = walk(
+        chooser,
+        kernel,
+        length=chooser.integer(1, MOST_OPTS),
+        known=attempt.plan.known,
+        memory=attempt.steering.memory(),
+    )
+    attempt.refused = len(walked.refused)
+    return walked.kernel
+
+
+def _proved(
+    opened: Kernel, final: Kernel, unproved: Callable[[str], None] = lambda text: None
+) -> Ending:
+    """The obligations of a kernel; those that are neither proved nor refuted are noted."""
+    from kernelref.prove.portfolio import Portfolio
+    from kernelref.prove.subject import Subject as Proof
+    from kernelref.prove.subject import prove
+    from kernelref.prove.verdict import Answer
+
+    for verdict in prove(Proof.of(opened, final.applied_opts), Portfolio()):
+        if verdict.answer is Answer.REFUTED:
+            name = verdict.obligation.value
+            return Ending(Stage.PROOF, Outcome.WRONG_VALUE, str(verdict), f"{name} refuted")
+        if verdict.answer is not Answer.PROVED:
+            unproved(f"{verdict.obligation.value} {verdict.answer.value}")
+    return Ending(Stage.PROOF, Outcome.PASS)
+
+
+def _shrunk(
+    attempt: Attempt, opened: Kernel, ending: Ending, again: Callable[[Kernel], Ending]
+) -> Ending:
+    """Leave out opts one by one, the last first, while the same failure stays."""
+    assert attempt.kernel is not None
+    opts = attempt.kernel.applied_opts
+    for i in reversed(range(len(opts))):
+        fewer = replayed(opened, (*opts[:i], *opts[i + 1 :]))
+        found = again(fewer)
+        if (found.stage, found.outcome, found.reason) == (
+            ending.stage, ending.outcome, ending.reason,
+        ):  # fmt: skip
+            attempt.kernel, ending, opts = fewer, found, (*opts[:i], *opts[i + 1 :])
+    return ending
+
+
+def replayed(kernel: Kernel, opts: Sequence[Opt]) -> Kernel:
+    """The opts one by one, those left out that do not apply any more."""
+    for opt in opts:
+        after = kernel.attempt(opt)
+        if isinstance(after, Kernel):
+            kernel = after
+    return kernel
+
+
+def run_chunk(plan: Plan, chunk: Chunk) -> list[CaseResult]:
+    """The cases of a chunk, in order: what a worker does."""
+    return [run_case(plan, number, chunk.steering) for number in chunk.numbers]
+
+
+def chunks(numbers: Sequence[int], steering: Steering, size: int) -> list[Chunk]:
+    """Numbers of one generation cut into chunks."""
+    assert len({number // GENERATION for number in numbers}) <= 1
+    return [Chunk(tuple(numbers[i : i + size]), steering) for i in range(0, len(numbers), size)]

@@ -1,0 +1,223 @@
+"""What a campaign has done, in one SQLite file that a killed campaign goes on from.
+
+A case is there once it is finished, in a transaction of its own: after a kill at any moment every
+recorded case is whole, and every other one is made again. Read `Store.record` first.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kernelref.errors import InvalidInput
+from kernelref.fuzzing.campaign_case import CaseResult, Plan
+from kernelref.opt.opt import Opt, OptOps
+
+FILE = "campaign.sqlite"
+SCHEMA = 1
+
+_TABLES = """
+create table plan (schema integer, plan text, known text);
+create table cases (
+  number integer primary key, stage text, outcome text, reason text, detail text, opts text,
+  refused integer, points integer, seconds text, features text
+);
+create table features (
+  id integer primary key, name text unique, cases integer, first_case integer
+);
+create table unproved (name text primary key, count integer);
+create table findings (
+  key text primary key, cases integer, first_case integer, text text, minimised text
+);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFinding:
+    """Cases that fail alike: how many, the first of them, its text and the smallest made of it."""
+
+    key: str
+    cases: int
+    first: int
+    text: str
+    minimised: str | None
+
+    @property
+    def smallest(self) -> str:
+        """The smallest case there is."""
+        return self.minimised or self.text
+
+
+class Store:
+    """The file of one campaign. Use as a context manager.
+
+    `plan` is the campaign's: its known sequences are those of the day it was started.
+    """
+
+    def __init__(self, folder: Path, plan: Plan) -> None:
+        """Open the campaign in `folder`, or start it there.
+
+        Raises: InvalidInput when another plan's campaign lies there.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / FILE
+        self.plan = plan
+        try:
+            self._db = sqlite3.connect(self.path, isolation_level=None)
+            self._db.execute("pragma journal_mode = wal")
+            self._db.execute("pragma synchronous = normal")
+            self._start()
+        except sqlite3.DatabaseError as error:
+            raise InvalidInput(f"no campaign: {error}", where=str(self.path)) from None
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._db.close()
+
+    def _start(self) -> None:
+        found = self._db.execute("select name from sqlite_master where name = 'plan'").fetchone()
+        if found is None:
+            known = json.dumps([_opts_text(sequence) for sequence in self.plan.known])
+            row = (SCHEMA, _spelt(self.plan), known)
+            self._db.execute("begin immediate")
+            for statement in _TABLES.split(";"):
+                self._db.execute(statement)
+            self._db.execute("insert into plan values (?, ?, ?)", row)
+            self._db.execute("commit")
+            return
+        schema, spelt, known = self._db.execute("select * from plan").fetchone()
+        if (schema, spelt) != (SCHEMA, _spelt(self.plan)):
+            raise InvalidInput(
+                "holds a campaign of another seed, optimizer or kernels; name another --store",
+                where=str(self.path),
+            )
+        # The corpus may have grown since; the numbers keep meaning what they meant.
+        self.plan = replace(self.plan, known=tuple(map(_opts, json.loads(known))))
+
+    def record(self, result: CaseResult) -> bool:
+        """Keep a finished case; whether it is a finding of a new kind."""
+        ending = result.ending
+        self._db.execute("begin immediate")
+        try:
+            features = json.dumps([self._feature(name, result.number) for name in result.features])
+            self._db.execute(
+                "insert into cases values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    result.number, ending.stage.value, ending.outcome.value, ending.reason,
+                    ending.detail, _opts_text(result.opts), result.refused, result.points,
+                    json.dumps({k: round(v, 6) for k, v in result.seconds.items()}), features,
+                ),
+            )  # fmt: skip
+            self._db.executemany(
+                "insert into unproved values (?, 1) "
+                "on conflict (name) do update set count = count + 1",
+                [(name,) for name in result.unproved],
+            )
+            is_new = result.is_finding and self._record_finding(result)
+            self._db.execute("commit")
+        except BaseException:
+            self._db.execute("rollback")
+            raise
+        return is_new
+
+    def _feature(self, name: str, number: int) -> int:
+        """Count a feature; its id."""
+        (found,) = self._db.execute(
+            "insert into features (name, cases, first_case) values (?, 1, ?) "
+            "on conflict (name) do update set cases = cases + 1, "
+            "first_case = min(first_case, excluded.first_case) returning id",
+            (name, number),
+        ).fetchone()
+        return int(found)
+
+    def _record_finding(self, result: CaseResult) -> bool:
+        known = self._db.execute(
+            "select cases from findings where key = ?", (result.key,)
+        ).fetchone()
+        self._db.execute(
+            "insert into findings values (?, 1, ?, ?, null) "
+            "on conflict (key) do update set cases = cases + 1, "
+            "text = iif(excluded.first_case < first_case, excluded.text, text), "
+            "first_case = min(first_case, excluded.first_case)",
+            (result.key, result.number, result.case),
+        )
+        return known is None
+
+    def minimise(self, key: str, text: str) -> None:
+        """Keep the smallest case of a finding."""
+        self._db.execute("update findings set minimised = ? where key = ?", (text, key))
+
+    def numbers(self) -> set[int]:
+        """The cases that are finished."""
+        return {number for (number,) in self._db.execute("select number from cases")}
+
+    def generation(self, first: int, count: int) -> Iterator[tuple[list[str], tuple[Opt, ...]]]:
+        """Features and opts of the finished cases from `first` on, by number."""
+        names = dict(self._db.execute("select id, name from features").fetchall())
+        rows = self._db.execute(
+            "select features, opts from cases where number >= ? and number < ? order by number",
+            (first, first + count),
+        )
+        for features, opts in rows.fetchall():
+            yield [names[feature] for feature in json.loads(features)], _opts(opts)
+
+    def outcomes(self) -> Counter[str]:
+        """Cases by outcome."""
+        rows = self._db.execute("select outcome, count(*) from cases group by outcome")
+        return Counter(dict(rows.fetchall()))
+
+    def unsupported(self) -> Counter[str]:
+        """Unsupported cases by reason."""
+        rows = self._db.execute(
+            "select reason, count(*) from cases where outcome = 'UNSUPPORTED' group by reason"
+        )
+        return Counter(dict(rows.fetchall()))
+
+    def unproved(self) -> Counter[str]:
+        """Obligations that were neither proved nor refuted."""
+        return Counter(dict(self._db.execute("select name, count from unproved").fetchall()))
+
+    def features(self) -> Counter[str]:
+        """In how many cases each feature occurs."""
+        return Counter(dict(self._db.execute("select name, cases from features").fetchall()))
+
+    def medians(self) -> tuple[int, int]:
+        """The median of iteration points and of accepted opts of a case."""
+        points = [n for (n,) in self._db.execute("select points from cases order by points")]
+        opts = sorted(len(_opts(text)) for (text,) in self._db.execute("select opts from cases"))
+        middle = len(points) // 2
+        return (points[middle], opts[middle]) if points else (0, 0)
+
+    def findings(self) -> list[StoredFinding]:
+        """The kinds of findings, by the number of the first case."""
+        rows = self._db.execute(
+            "select key, cases, first_case, text, minimised from findings order by first_case"
+        )
+        return [StoredFinding(*row) for row in rows]
+
+
+def _spelt(plan: Plan) -> str:
+    """What makes a campaign another one."""
+    return json.dumps(
+        {
+            "seed": plan.seed,
+            "optimizer": plan.optimizer,
+            "kernels": list(plan.kernels),
+            "sampled": plan.sampled,
+            "proves": plan.proves,
+        }
+    )
+
+
+def _opts_text(opts: tuple[Opt, ...]) -> str:
+    return json.dumps([[opt.op.value, opt.axis, opt.amt] for opt in opts])
+
+
+def _opts(text: str) -> tuple[Opt, ...]:
+    return tuple(Opt(OptOps[op], axis, amt) for op, axis, amt in json.loads(text))

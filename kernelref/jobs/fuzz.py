@@ -1,0 +1,140 @@
+"""`kernelref fuzz`: a campaign of generated kernels under generated opts."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from kernelref.cases.case import read_case
+from kernelref.cases.corpus import corpus_files
+from kernelref.fuzzing.campaign import Campaign, Pace
+from kernelref.fuzzing.campaign_case import SAMPLED, CaseResult, Plan
+from kernelref.fuzzing.campaign_store import Store
+from kernelref.jobs.fuzz_work import dask_cluster, process_pool, work
+from kernelref.jobs.progress import Progress, silent
+from kernelref.opt.opt import Opt
+from kernelref.run.devices import INTERPRETER
+
+
+@dataclass(frozen=True, slots=True)
+class FuzzRequest:
+    """What `fuzz` was asked for. Units: `budget` seconds, `cases` in the store at the end."""
+
+    optimizer: str = "reference"
+    devices: tuple[str, ...] = (INTERPRETER,)
+    kernels: tuple[str, ...] = ()
+    sample: int | None = None
+    budget: float | None = None
+    cases: int | None = None
+    seed: int = 0
+    jobs: int | None = None
+    store: Path | None = None
+    scheduler: str | None = None
+
+
+def fuzz(request: FuzzRequest, progress: Progress = silent) -> dict[str, Any]:
+    """Run a campaign; the object that `fuzz --json` prints.
+
+    Raises: InvalidInput, DeviceError, ReleaseMissingError.
+    """
+    with tempfile.TemporaryDirectory(prefix="kernelref-fuzz-") as scratch:
+        plan = Plan(
+            seed=request.seed,
+            optimizer=request.optimizer,
+            kernels=request.kernels,
+            sampled=request.sample or SAMPLED,
+            known=known_sequences(),
+        )
+        with Store(request.store or Path(scratch), plan) as store:
+            return _Run(request, store, progress).finish()
+
+
+def known_sequences() -> tuple[tuple[Opt, ...], ...]:
+    """The opt sequences of the corpus, to draw from and to change."""
+    found = (read_case(path).opts for path in corpus_files())
+    return tuple(dict.fromkeys(opts for opts in found if opts))
+
+
+class _Run:
+    """One invocation: the campaign, and what is told of it."""
+
+    def __init__(self, request: FuzzRequest, store: Store, progress: Progress) -> None:
+        self.request = request
+        self.store = store
+        self.progress = progress
+        self.started = time.monotonic()
+        self.before = len(store.numbers())
+        self.ended = 0
+        self.findings = {finding.key for finding in store.findings()}
+        self.features: set[str] = set(store.features())
+        jobs = request.jobs or os.cpu_count() or 1
+        is_bounded = request.cases is not None or request.budget is not None
+        self.campaign = Campaign(
+            store.plan,
+            store,
+            work,
+            self._executor(jobs),
+            Pace(jobs, request.cases if is_bounded else 1000, request.budget),
+            watch=self._watch,
+        )
+
+    def _executor(self, jobs: int) -> Callable[[], Executor]:
+        if self.request.scheduler is not None:
+            return partial(dask_cluster, self.request.scheduler)
+        return partial(process_pool, jobs)
+
+    def _watch(self, result: CaseResult) -> None:
+        self.ended += 1
+        self.features.update(result.features)
+        if result.is_finding:
+            self.findings.add(result.key)
+        rate = self.ended / max(time.monotonic() - self.started, 1e-9)
+        note = f"{rate:.0f}/s, {len(self.findings)} findings, {len(self.features)} features"
+        self.progress(self.before + self.ended, self.request.cases, note)
+
+    def finish(self) -> dict[str, Any]:
+        """Run, then look into the store."""
+        interrupted = False
+        try:
+            self.campaign.run()
+        except KeyboardInterrupt:
+            interrupted = True
+        return self._report(interrupted=interrupted)
+
+    def _report(self, *, interrupted: bool) -> dict[str, Any]:
+        store, seconds = self.store, time.monotonic() - self.started
+        outcomes = store.outcomes()
+        features = store.features()
+        pairs = sum(" < " in name for name in features)
+        points, opts = store.medians()
+        return {
+            "verb": "fuzz",
+            "optimizer": self.request.optimizer,
+            "seed": self.request.seed,
+            "store": str(store.path) if self.request.store else None,
+            "cases": sum(outcomes.values()),
+            "new_cases": self.ended,
+            "outcomes": dict(sorted(outcomes.items())),
+            "unsupported": dict(sorted(store.unsupported().items())),
+            "unproved": dict(sorted(store.unproved().items())),
+            "findings_total": len(store.findings()),
+            "findings": [
+                {"kind": found.key, "cases": found.cases, "first_case": found.first}
+                for found in store.findings()
+            ],
+            "features": len(features) - pairs,
+            "feature_pairs": pairs,
+            "median_points": points,
+            "median_opts": opts,
+            "seconds": seconds,
+            "cases_per_second": self.ended / seconds if seconds else 0.0,
+            "stopped_early": self.campaign.stopped_early or interrupted,
+            "interrupted": interrupted,
+        }
