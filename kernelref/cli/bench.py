@@ -12,7 +12,12 @@ from kernelref.cli.exits import Exit
 
 def bench(
     what: Annotated[
-        str, typer.Argument(metavar="WHAT", help="read, host or device.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="WHAT",
+            help="read, host, device, views, reader, oracle or interp.",
+            show_default=False,
+        ),
     ],
     kernels: Annotated[
         list[str] | None,
@@ -21,9 +26,10 @@ def bench(
     sample: options.Sample = None,
     seed: options.Seed = 0,
     device: options.Devices = None,
+    cases: options.Cases = None,
     json: options.Json = False,
 ) -> Exit:
-    """Measure how fast kernels are read, lowered and rendered, or run."""
+    """Measure how fast kernels are read, lowered, run; print it, and what was found wrong."""
     from kernelref.cli.output import print_json
     from kernelref.cli.progress import progress
     from kernelref.jobs.bench import BenchRequest, measure
@@ -34,6 +40,7 @@ def bench(
         sample=sample,
         seed=seed,
         devices=tuple(device or ("pocl",)),
+        cases=cases,
     )
     with progress(f"bench {what}") as report_progress:
         measured = measure(what, request, report_progress)
@@ -41,4 +48,4 @@ def bench(
         print_json({"verb": "bench", "what": what, **measured})
     else:
         print(*figures(measured), sep="\n")
-    return Exit.CLEAN
+    return Exit.FINDING if measured.get("findings") else Exit.CLEAN

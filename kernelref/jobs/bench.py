@@ -7,7 +7,8 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from kernelref.cases.lines import Line
 from kernelref.cases.sources import KernelSource, Place, Unreadable, list_kernels, read_at, sample
@@ -19,17 +20,18 @@ from kernelref.jobs.progress import Progress
 from kernelref.jobs.run import RunRequest, run_kernels, with_lines
 from kernelref.opt.kernel import Kernel
 
-Figures: TypeAlias = dict[str, float | int | str]
+Figures: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class BenchRequest:
-    """What to measure on."""
+    """What to measure on; `cases` counts what a benchmark makes itself."""
 
     kernels: tuple[str, ...]
     sample: int | None
     seed: int
     devices: tuple[str, ...]
+    cases: int | None = None
 
 
 def measure(what: str, request: BenchRequest, progress: Progress) -> Figures:
@@ -116,6 +118,38 @@ def _device(request: BenchRequest, progress: Progress) -> Figures:
     }
 
 
+def _views(request: BenchRequest, progress: Progress) -> Figures:
+    """The view algebra against numpy and the installed releases, over random movement ops."""
+    from kernelref.jobs.benchmarks import views
+
+    return views.run(request.cases or 1_000, request.seed, progress=progress)
+
+
+def _reader(request: BenchRequest, _: Progress) -> Figures:
+    """Every line of text dumps, the largest by itself, then damaged ones (`--cases` of them)."""
+    from kernelref.jobs.benchmarks import reader
+
+    files = [Path(name) for name in request.kernels]
+    missing = [path for path in files if not path.is_file()]
+    if missing:
+        raise InvalidInput("bench reader reads text dumps", where=str(missing[0]))
+    return reader.run(files, request.cases or reader.MUTATIONS, request.seed)
+
+
+def _oracle(request: BenchRequest, _: Progress) -> Figures:
+    """How long the oracle takes, and whether it agrees with itself."""
+    from kernelref.jobs.benchmarks import oracle
+
+    return oracle.run(request.kernels, request.sample, request.seed)
+
+
+def _interp(request: BenchRequest, _: Progress) -> Figures:
+    """How long the interpreter takes, each kernel under up to 4 random opts, against the oracle."""
+    from kernelref.jobs.benchmarks import interp
+
+    return interp.run(request.kernels, request.sample, request.seed, 4)
+
+
 def _places(request: BenchRequest) -> list[tuple[Place, Line | None]]:
     return list(with_lines(sample(list_kernels(request.kernels), request.sample, request.seed)))
 
@@ -124,4 +158,8 @@ BENCHMARKS: dict[str, Callable[[BenchRequest, Progress], Figures]] = {
     "read": _read,
     "host": _host,
     "device": _device,
+    "views": _views,
+    "reader": _reader,
+    "oracle": _oracle,
+    "interp": _interp,
 }

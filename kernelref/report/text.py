@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 
 def columns(rows: Iterable[Sequence[str]], *, indent: str = "  ") -> list[str]:
@@ -37,13 +38,25 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s"
 
 
-def figures(measured: Mapping[str, float | int | str]) -> list[str]:
-    """One line a figure."""
-    return columns((name, _figure(value)) for name, value in measured.items())
+def figures(measured: Mapping[str, Any]) -> list[str]:
+    """One line a figure; figures of figures by their path."""
+    return columns(_flat(measured))
 
 
-def _figure(value: float | int | str) -> str:
+def _flat(measured: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in measured.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{path}{name}.")
+        elif isinstance(value, list):
+            yield from ((f"{path}{name}", str(item)) for item in value)
+        else:
+            yield f"{path}{name}", _figure(value)
+
+
+def _figure(value: float | int | str | None) -> str:
     match value:
+        case None:
+            return "none"
         case float():
             return f"{value:,.3g}" if abs(value) < 100 else f"{value:,.0f}"
         case int():

@@ -158,6 +158,13 @@ def test_conform_compares_with_a_release(tmp_path):
     assert "1 of 1 hand-coded alike" in command("conform", *flags).out
 
 
+@pytest.mark.parametrize("what", ["oracle", "interp"])
+def test_bench_compares_too(what):
+    ended = command("bench", what, "--sample", 2, "--json")
+    assert ended.code == Exit.CLEAN
+    assert ended.object["findings"] == []
+
+
 @pytest.mark.parametrize("what", ["read", "host"])
 def test_bench_prints_figures(what):
     ended = command("bench", what, "--sample", 2, "--json")
