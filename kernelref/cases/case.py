@@ -6,12 +6,12 @@ The case is stored, not the seed that generated it: seeds die when the generator
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from kernelref.cases.expressions import variables_from_json, variables_to_json
+from kernelref.cases.json_text import faults_in, parse_json, read_text
 from kernelref.cases.layout import dumps
 from kernelref.cases.limits import limits_from_json, limits_to_json
 from kernelref.cases.nodes import ast_from_json, ast_to_json
@@ -24,7 +24,6 @@ from kernelref.opt.limits import OPENCL, Limits
 from kernelref.opt.opt import Opt, OptOps
 
 Json: TypeAlias = Any
-MAX_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +130,8 @@ def parse_case(text: str, *, name: str = "<text>") -> Case:
 
     Raises: InvalidInput naming file and field, or file, line and column.
     """
-    try:
-        return from_json(_parse(text))
-    except json.JSONDecodeError as error:
-        raise InvalidInput(error.msg, where=f"{name}:{error.lineno}:{error.colno}") from None
-    except RecursionError:
-        raise InvalidInput("nests too deep", where=name) from None
-    except InvalidInput as error:
-        where = f"{name}: {error.where}" if error.where else name
-        raise InvalidInput(error.message, where=where) from None
+    with faults_in(name):
+        return from_json(parse_json(text))
 
 
 def read_case(path: Path) -> Case:
@@ -147,16 +139,7 @@ def read_case(path: Path) -> Case:
 
     Raises: InvalidInput naming file and field, or file, line and column.
     """
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-        if len(data) > MAX_BYTES:
-            raise InvalidInput(f"larger than {MAX_BYTES} bytes", where=str(path))
-        return parse_case(data.decode("utf-8"), name=str(path))
-    except OSError as error:
-        raise InvalidInput(error.strerror or "cannot be read", where=str(path)) from None
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"byte {error.start} is no UTF-8", where=str(path)) from None
+    return parse_case(read_text(path), name=str(path))
 
 
 def write_case(case: Case, path: Path) -> None:
@@ -164,29 +147,3 @@ def write_case(case: Case, path: Path) -> None:
     temporary = path.with_name(path.name + ".part")
     temporary.write_text(dump_case(case), encoding="utf-8")
     temporary.replace(path)
-
-
-def _parse(text: str) -> Json:
-    """JSON without its loopholes: no key twice, no number that is not one."""
-
-    def unique(pairs: list[tuple[str, Json]]) -> Json:
-        document = dict(pairs)
-        if len(document) < len(pairs):
-            keys = [key for key, _ in pairs]
-            twice = next(key for key in keys if keys.count(key) > 1)
-            raise InvalidInput(f"key {twice[:40]!r} stands twice")
-        return document
-
-    def refused(word: str) -> Json:
-        raise InvalidInput(f"{word} is no JSON number")
-
-    def finite(word: str) -> float:
-        value = float(word)
-        return value if value - value == 0 else refused(word)
-
-    def short(word: str) -> int:
-        return int(word) if len(word) <= 40 else refused(word[:20] + "...")
-
-    return json.loads(
-        text, object_pairs_hook=unique, parse_constant=refused, parse_float=finite, parse_int=short
-    )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kernelref.cases.json_text import faults_in, parse_json, read_text
 from kernelref.cases.limits import limits_from_json
 from kernelref.cases.sources import KernelSource
 from kernelref.errors import InvalidInput
@@ -39,10 +39,9 @@ def limits_of(name: str) -> Limits:
     if not path.is_file():
         known = ", ".join(PRESETS)
         raise InvalidInput(f"neither a file nor a preset ({known})", where=f"--limits {name}")
-    try:
-        return limits_from_json(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise InvalidInput(str(error), where=name) from None
+    text = read_text(path)
+    with faults_in(name):
+        return limits_from_json(parse_json(text))
 
 
 def choices_for(

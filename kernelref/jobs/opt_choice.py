@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from kernelref.cases.json_text import faults_in, parse_json, read_text
 from kernelref.errors import InvalidInput
 from kernelref.opt.opt import Opt, OptOps
 
@@ -70,10 +70,9 @@ def parse_opts(text: str) -> OptChoice:
 
 def read_opts(path: Path) -> tuple[Opt, ...]:
     """The opts of a JSON file: a list of `[op, axis, amt]`. Raises: InvalidInput."""
-    try:
-        listed = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise InvalidInput(str(error), where=str(path)) from None
+    text = read_text(path)
+    with faults_in(str(path)):
+        listed = parse_json(text)
     if not isinstance(listed, list):
         raise InvalidInput("not a list of [op, axis, amt]", where=str(path))
     return tuple(_opt(item, f"{path}: opts[{i}]") for i, item in enumerate(listed))

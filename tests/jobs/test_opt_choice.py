@@ -46,6 +46,8 @@ def test_a_file_lists_opts(tmp_path):
         ('[["UPCAST", true, 4]]', r"opts\[0\]"),
         ('[["UPCAST", "0", 4]]', r"opts\[0\]"),
         ("[" * 100_000, "opts.json"),
+        (f'[["UPCAST", 0, {"1" * 5000}]]', "opts.json"),
+        ('[["UPCAST", 0, NaN]]', "opts.json.*NaN"),
     ],
 )
 def test_a_malformed_file_names_its_place(tmp_path, text, where):
