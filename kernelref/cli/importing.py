@@ -23,8 +23,12 @@ def import_log(
         typer.Option(min=1, help="Only this line; may be repeated.", show_default="all"),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for the cases.")] = Path(),
-    rules: options.Rules = None,
-    limits: options.LimitsName = None,
+    rules: Annotated[
+        str, typer.Option(metavar="SET", help="The rule set that the cases name.")
+    ] = "tinygrad-0.9.1",
+    limits: Annotated[
+        str, typer.Option(metavar="PRESET|FILE", help="The limits that the cases name.")
+    ] = "opencl",
     json: options.Json = False,
 ) -> Exit:
     """Write one JSON case for each line of a search log."""
@@ -37,8 +41,8 @@ def import_log(
             log,
             out,
             lines=line,
-            rules=rules or "tinygrad-0.9.1",
-            limits=limits or "opencl",
+            rules=rules,
+            limits=limits,
             progress=report_progress,
         )
     if json:

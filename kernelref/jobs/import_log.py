@@ -9,7 +9,7 @@ from kernelref.cases.case import Case, Expect, write_case
 from kernelref.cases.corpus import slug
 from kernelref.cases.sources import KernelSource, Place, list_kernels, read_kernels
 from kernelref.errors import InvalidInput, Unsupported
-from kernelref.jobs.choices import limits_of
+from kernelref.jobs.choices import limits_of, rules_of
 from kernelref.jobs.progress import Progress, silent
 
 
@@ -29,8 +29,12 @@ def import_lines(
     Raises: InvalidInput for lines that could not be read, after all others were written.
     """
     places = _chosen(list_kernels([log]), lines, log)
+    own_rules, own_limits = rules_of(rules).name, limits_of(limits)
     expect = Expect(legal=None if rules == "sound" else True)
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput(error.strerror or "no folder", where=f"--out {out}") from None
     written: list[str] = []
     faults: list[InvalidInput | Unsupported] = []
     for done, source in enumerate(read_kernels(places), 1):
@@ -40,12 +44,15 @@ def import_lines(
                 title=f"{source.place.path.name} line {source.place.line}",
                 origin=str(source.place),
                 opts=source.opts or (),
-                rules=rules,
-                limits=limits_of(limits),
+                rules=own_rules,
+                limits=own_limits,
                 expect=expect,
             )
             path = out / f"{slug(source.name)}.json"
-            write_case(case, path)
+            try:
+                write_case(case, path)
+            except OSError as error:
+                raise InvalidInput(error.strerror or "not written", where=str(path)) from None
             written.append(str(path))
         else:
             faults.append(source.error)

@@ -60,6 +60,20 @@ def test_a_case_is_no_log(tmp_path: Path) -> None:
         import_lines(str(tmp_path / "a.json"), tmp_path / "out")
 
 
+def test_where_nothing_can_be_written(log: Path, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="--out"):
+        import_lines(str(log), log)
+    (tmp_path / "search-log-1.json").mkdir()
+    with pytest.raises(InvalidInput, match=r"search-log-1\.json"):
+        import_lines(str(log), tmp_path)
+
+
+def test_an_unknown_rule_set_writes_no_case(log: Path, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="--rules lax"):
+        import_lines(str(log), tmp_path / "out", rules="lax")
+    assert not (tmp_path / "out").exists()
+
+
 def test_progress(log: Path, tmp_path: Path) -> None:
     calls = []
     import_lines(str(log), tmp_path, progress=lambda *call: calls.append(call))
