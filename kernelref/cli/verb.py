@@ -9,6 +9,7 @@ import functools
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable
 from typing import ParamSpec
 
@@ -37,7 +38,8 @@ def _ended(run: Callable[[], Exit]) -> Exit:
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         code = run()
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except KeyboardInterrupt:
         return _stopped("interrupted", Exit.INTERRUPTED)
     except BrokenPipeError:
@@ -48,6 +50,11 @@ def _ended(run: Callable[[], Exit]) -> Exit:
         return _stopped(str(error), Exit.BAD_INPUT)
     except KernelRefError as error:
         return _stopped(str(error), Exit.HARNESS)
+    except Exception as error:
+        # Python itself would end in 1, which says that a kernel is wrong. Who mends this needs the
+        # traceback; what a script reads is the exit code.
+        traceback.print_exc()
+        return _stopped(f"a fault of kernelref itself: {type(error).__name__}", Exit.HARNESS)
     return code
 
 

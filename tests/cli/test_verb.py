@@ -66,9 +66,11 @@ def test_bad_input_names_its_place_on_stderr(capsys):
     assert captured.out == ""
 
 
-def test_a_fault_of_ours_is_not_swallowed():
-    with pytest.raises(ZeroDivisionError):
-        verb(raising(ZeroDivisionError()))()
+def test_a_fault_of_ours_is_no_finding_and_is_not_swallowed(capsys):
+    assert code_of(raising(ZeroDivisionError())) == Exit.HARNESS
+    said = capsys.readouterr().err
+    assert "Traceback" in said
+    assert said.endswith("kernelref: a fault of kernelref itself: ZeroDivisionError\n")
 
 
 def start(body):
