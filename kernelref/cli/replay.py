@@ -23,6 +23,8 @@ def replay(
         print_json(report.as_json())
     else:
         print(replay_summary(report))
+    if report.interrupted:
+        raise KeyboardInterrupt
     return exit_for(
         harness_errors=report.harness_errors,
         findings=report.failed,

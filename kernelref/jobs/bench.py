@@ -109,6 +109,8 @@ def _device(request: BenchRequest, progress: Progress) -> Figures:
         ),
         progress,
     )
+    if report.interrupted:
+        raise KeyboardInterrupt
     return {
         "devices": ", ".join(request.devices),
         "pairs": report.pairs,

@@ -34,6 +34,7 @@ class ReplayReport:
     cases: int = 0
     as_expected: int = 0
     harness_errors: int = 0
+    interrupted: bool = False
     outcomes: Counter[str] = field(default_factory=Counter)
     unsupported: Counter[str] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
@@ -56,6 +57,7 @@ class ReplayReport:
             "cases": self.cases,
             "as_expected": self.as_expected,
             "failed": self.failed,
+            "interrupted": self.interrupted,
             "outcomes": dict(sorted(self.outcomes.items())),
             "unsupported": dict(sorted(self.unsupported.items())),
             "failures": [
@@ -96,7 +98,7 @@ def replay_cases(
             report.failures.append(Failure(ending, expect, reason))
 
     request = RunRequest(kernels=specs, devices=devices, is_strict=True)
-    run_kernels(request, progress, watch)
+    report.interrupted = run_kernels(request, progress, watch).interrupted
     return report
 
 

@@ -36,9 +36,10 @@ from kernelref.opt.opt import Opt
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The axes after one opt (None: at the start) and its map, or the check that refused it.
+    """The axes after one opt (None: at the start) and its map, or why it was refused.
 
     `law` has a line for each axis before that is no single axis after, and one for each guard.
+    `refused_by` is the check, `refusal` its sentence.
     """
 
     opt: Opt | None
@@ -46,6 +47,7 @@ class Step:
     colors: tuple[str, ...]
     law: tuple[str, ...] = ()
     refused_by: str | None = None
+    refusal: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,7 @@ class Look:
                     ],
                     "map": list(step.law),
                     "refused_by": step.refused_by,
+                    "refusal": step.refusal,
                 }
                 for step in self.steps
             ],
@@ -153,7 +156,8 @@ def _apply(source: KernelSource, choices: Choices) -> tuple[Kernel, list[Step]]:
             kernel = kernel.apply_opt(opt)
             steps.append(Step(opt, kernel.axes, kernel.colors, law))
         except (KernelOptError, OptBroke) as error:
-            steps.append(Step(opt, kernel.axes, kernel.colors, refused_by=error.check))
+            refused = Step(opt, kernel.axes, kernel.colors, (), error.check, str(error))
+            steps.append(refused)
     return kernel, steps
 
 

@@ -53,5 +53,6 @@ def _step(step: Step) -> Text:
         line.append(f":{axis.type.value} ", style=style)
     line.append(f" {step.opt or 'no opts'}")
     if step.refused_by is not None:
-        line.append(f"  refused by {step.refused_by}", style="bold red")
+        why = (step.refusal or step.refused_by).removeprefix(f"{step.opt} ")
+        line.append(f"  {why}", style="bold red")
     return line

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -87,6 +88,38 @@ def test_bad_input_is_named_and_ends_in_2(arguments, said):
     assert not ended.out
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'{{"shared_max": {"1" * 5000}}}',
+        '{"preset": "clang", "preset": "metal"}',
+        '{"local_max": [1, 2]}',
+        '{"shared_max": NaN}',
+        "3",
+        "",
+    ],
+)
+def test_malformed_limits_name_their_file(tmp_path, text):
+    case, limits = case_file(tmp_path, "one", ADD), tmp_path / "limits.json"
+    limits.write_text(text)
+    ended = command("show", case, "--limits", limits)
+    assert ended.code == Exit.BAD_INPUT
+    assert "limits.json" in ended.err
+
+
+def test_an_interrupted_replay_ends_in_130(tmp_path, monkeypatch):
+    from kernelref.jobs import replay
+
+    def stopped(*_arguments):
+        return SimpleNamespace(interrupted=True)
+
+    case_file(tmp_path, "one", ADD)
+    monkeypatch.setattr(replay, "run_kernels", stopped)
+    ended = command("replay", tmp_path, "--json", "--device", "interp")
+    assert ended.code == Exit.INTERRUPTED
+    assert ended.object["interrupted"] is True
+
+
 def test_replay_holds_cases_to_what_they_say(tmp_path):
     from kernelref.cases.case import Expect
 
@@ -111,7 +144,13 @@ def test_show_prints_ast_axes_index_maps_and_text(tmp_path):
     case = case_file(tmp_path, "one", MATMUL, opts=(UPCAST, BAD_UPCAST))
     ended = command("show", case)
     assert ended.code == Exit.CLEAN
-    for part in ("SUM over", "8:global", "16:reduce", "refused by", "__kernel void"):
+    for part in (
+        "SUM over",
+        "8:global",
+        "16:reduce",
+        "refused by amount-divides: found",
+        "__kernel void",
+    ):
         assert part in ended.out
     found = command("show", case, "--json", "--opts", "none").object
     assert found.keys() == documented("show")
