@@ -11,6 +11,7 @@ from typing import Any
 
 from kernelref.optimizers import releases
 from kernelref.run import devices
+from kernelref.run.device import DeviceInfo
 
 SOLVERS = {
     "z3": ("z3-solver", "pip install 'kernelref[prove]'"),
@@ -79,7 +80,7 @@ def _devices() -> Iterator[Item]:
     yield Item(devices.INTERPRETER, True, "every work-item in lockstep, every rule checked")
 
 
-def _describe(info: devices.DeviceInfo) -> str:
+def _describe(info: DeviceInfo) -> str:
     has = {"half": info.half, "double": info.double, "images": info.images}
     lacks = [name for name, is_there in has.items() if not is_there]
     without = f", no {', no '.join(lacks)}" if lacks else ""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from kernelref.codegen.program import Guarded, Loop, Program, Statement
 from kernelref.errors import Unsupported
 from kernelref.ir.index import evaluate
-from kernelref.run.devices import DeviceInfo
+from kernelref.run.device import DeviceInfo
 
 
 def check_device(program: Program, info: DeviceInfo, variables: Mapping[str, int]) -> None:

@@ -20,7 +20,7 @@ import pyopencl as cl
 from kernelref.errors import DeviceError
 from kernelref.run import pocl_cpu
 from kernelref.run.batch import join_sources, launch_boxes
-from kernelref.run.devices import DeviceInfo, DeviceKind
+from kernelref.run.device import DeviceInfo, DeviceKind
 from kernelref.run.job import Array, KernelLaunch, LaunchBuffer, LaunchResult, stored_type
 from kernelref.run.outcome import Outcome
 from kernelref.run.poison import (

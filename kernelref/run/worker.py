@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelref.run import oclgrind
-from kernelref.run.devices import DeviceKind, prepare_worker
+from kernelref.run.device import DeviceKind
+from kernelref.run.devices import prepare_worker
 from kernelref.run.job import Budget, KernelLaunch, LaunchResult
 from kernelref.run.outcome import Outcome
 

@@ -18,8 +18,9 @@ from kernelref.codegen.program import (
 from kernelref.errors import Unsupported
 from kernelref.ir.dtype import FLOAT, IMAGE_FLOAT, INT32, image
 from kernelref.ir.index import Var, lt
+from kernelref.run.device import DeviceInfo
 from kernelref.run.device_limits import check_device, most_iterations
-from kernelref.run.devices import DeviceInfo, device_info
+from kernelref.run.devices import device_info
 from kernelref.run.isolate import DevicePool
 from kernelref.run.job import KernelLaunch, LaunchBuffer
 from tests.run.device_launches import need_device

@@ -8,9 +8,8 @@ import pytest
 from kernelref.codegen.target import Target
 from kernelref.errors import DeviceError, InvalidInput
 from kernelref.run import devices
+from kernelref.run.device import DeviceInfo, DeviceKind
 from kernelref.run.devices import (
-    DeviceInfo,
-    DeviceKind,
     device_info,
     device_kind,
     inventory,

@@ -19,7 +19,7 @@ from pebble import ProcessExpired
 from kernelref.errors import DeviceError, InvalidInput
 from kernelref.ir.dtype import FLOAT
 from kernelref.run import isolate
-from kernelref.run.devices import DeviceKind
+from kernelref.run.device import DeviceKind
 from kernelref.run.isolate import Batch, DevicePool
 from kernelref.run.job import Budget, KernelLaunch, LaunchBuffer, LaunchResult
 from kernelref.run.outcome import Outcome
