@@ -1,0 +1,1 @@
+"""What proofs/ shares: nothing yet but this folder, which mypy and pytest look into."""
