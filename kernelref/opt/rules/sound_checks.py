@@ -63,6 +63,10 @@ def _opt(request: Request) -> object:
     return request.opt
 
 
+def _divisor(request: Request) -> object:
+    return f"a divisor of {request.extent}"
+
+
 AXIS_IN_RANGE = _check("axis-in-range", "the axis is there", _has_axis, "an axis of the kernel")
 AMOUNT_INT = _check(
     "amount-is-int", "the amount is given, and no symbolic extent", _is_int, "an int", c.amount_of
@@ -70,9 +74,9 @@ AMOUNT_INT = _check(
 AMOUNT_AT_LEAST_2 = _check(
     "amount-at-least-2", "the amount is at least 2", _is_at_least_2, 2, c.amount_of
 )
-AMOUNT_DIVIDES = _check(
+AMOUNT_DIVIDES = Check(
     "amount-divides", "the amount divides the full extent, for every value of a variable",
-    c.divides, "a divisor of the extent", c.amount_of,
+    c.divides, c.amount_of, _divisor,
 )  # fmt: skip
 LOCALS_IN_USE = _check("locals-in-use", "no NOLOCALS before", c.uses_locals, "locals in use", _opt)
 HAS_LOCAL = _check("has-local", "the device has work-groups", c.has_local, "has_local", _opt)
