@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from kernelref.fuzzing.campaign_case import CaseResult, Chunk, Plan, chunks
 from kernelref.fuzzing.campaign_check import Ending, Stage
@@ -22,6 +23,23 @@ from kernelref.run.outcome import Outcome
 
 Work = Callable[[Plan, Chunk], list[CaseResult]]
 POLL_SECONDS = 0.5
+
+
+class Later(Protocol):
+    """Where cases go that a device has still to run; they come back finished."""
+
+    @property
+    def pending(self) -> int:
+        """How many have not come back."""
+        ...
+
+    def put(self, result: CaseResult) -> None:
+        """Take a case; may wait while too many are pending."""
+        ...
+
+    def ready(self) -> list[CaseResult]:
+        """Those that came back since the last call."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +56,8 @@ class Pace:
 class Campaign:
     """One campaign under way.
 
-    `open_executor` makes a pool, again after one broke. `watch` is told after each case.
+    `open_executor` makes a pool, again after one broke. `watch` is told after each case. `later`
+    finishes the cases that have launches.
     """
 
     plan: Plan
@@ -47,7 +66,7 @@ class Campaign:
     open_executor: Callable[[], Executor]
     pace: Pace
     watch: Callable[[CaseResult], None] = lambda result: None
-    finish: Callable[[CaseResult], CaseResult] = lambda result: result
+    later: Later | None = None
     feedback: Feedback = field(default_factory=Feedback)
     stopped_early: bool = False
     _done: set[int] = field(default_factory=set)
@@ -72,7 +91,7 @@ class Campaign:
                         break
                     self._active[executor.submit(self.work, self.plan, chunk)] = chunk
                     room = 1 if alone else room
-                if not self._active:
+                if not self._active and self._is_finished(is_over=is_over):
                     return
                 broken = self._collect()
                 if broken:
@@ -81,6 +100,13 @@ class Campaign:
                     executor = self.open_executor()
         finally:
             executor.shutdown(wait=True, cancel_futures=True)
+
+    def _is_finished(self, *, is_over: bool) -> bool:
+        """Whether nothing is under way on a device either; when time is up nobody waits for it."""
+        if self.later is None or is_over or not self.later.pending:
+            return True
+        time.sleep(POLL_SECONDS / 10)
+        return False
 
     def _chunks(self) -> Iterator[Chunk | None]:
         """What is left to do, in order; None while the last generation but one is not done."""
@@ -112,6 +138,8 @@ class Campaign:
     def _collect(self) -> list[Chunk]:
         """Keep what is finished; the chunks whose worker died."""
         broken: list[Chunk] = []
+        for result in self.later.ready() if self.later is not None else ():
+            self.record(result)
         for future in wait(self._active, POLL_SECONDS, FIRST_COMPLETED).done:
             chunk = self._active.pop(future)
             try:
@@ -120,7 +148,10 @@ class Campaign:
                 broken.append(chunk)
                 continue
             for result in results:
-                self.record(result)
+                if self.later is not None and result.launches:
+                    self.later.put(result)
+                else:
+                    self.record(result)
         if broken:
             broken += self._active.values()
             self._active.clear()
@@ -128,7 +159,6 @@ class Campaign:
 
     def record(self, result: CaseResult) -> None:
         """Keep one finished case."""
-        result = self.finish(result)
         self.store.record(result)
         self._done.add(result.number)
         self.watch(result)

@@ -10,9 +10,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 from kernelref.cases.case import Case, Expect, Inputs, dump_case
 from kernelref.cases.sources import KernelSource, list_kernels, read_kernels, sample
+from kernelref.codegen.target import Target
 from kernelref.errors import KernelRefError, Unsupported
 from kernelref.fuzzing.campaign_check import Ending, Stage, Subject
 from kernelref.fuzzing.campaign_features import features_of
@@ -48,7 +50,8 @@ class Plan:
     """What all cases of a campaign have in common.
 
     `kernels` are files to take kernels from instead of generating them, `sampled` of them at most;
-    `known` are opt sequences to change. `proves`: each step is proved as well.
+    `known` are opt sequences to change. `proves`: each step is proved as well. `targets`: the
+    devices on which what came through is run.
     """
 
     seed: int = 0
@@ -57,6 +60,7 @@ class Plan:
     sampled: int = SAMPLED
     known: tuple[tuple[Opt, ...], ...] = ()
     proves: bool = True
+    targets: tuple[Target, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,9 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """What came of a case. `case` is its text where it is a finding.
+    """What came of a case. `case` is its text where it is a finding, or has still to run.
+
+    `launches` are what devices have still to run before the case is finished.
 
     Units: `points` counts iteration points, `seconds` wall time by stage.
     """
@@ -83,6 +89,7 @@ class CaseResult:
     unproved: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
     case: str = ""
+    launches: tuple[Any, ...] = ()
 
     @property
     def is_finding(self) -> bool:
@@ -99,7 +106,10 @@ class CaseResult:
 
 @dataclass(slots=True)
 class Attempt:
-    """A case under way: what is known of it, should it fail now."""
+    """A case under way: what is known of it, should it fail now.
+
+    `asked` is an opt at which an optimizer fell over.
+    """
 
     plan: Plan
     number: int
@@ -107,6 +117,7 @@ class Attempt:
     steering: Steering
     stage: Stage = Stage.GENERATE
     ast: Ast | None = None
+    asked: Opt | None = None
     limits: Limits = PRESETS["opencl"]
     kernel: Kernel | None = None
     refused: int = 0
@@ -125,10 +136,10 @@ class Attempt:
     def result(self, ending: Ending) -> CaseResult:
         """The case as told to the campaign."""
         self.timed(self.stage)
-        opts = self.kernel.applied_opts if self.kernel is not None else ()
+        opts = self.opts
         text = ""
         if self.ast is not None and ending.outcome not in FINE:
-            text = dump_case(self.as_case(self.ast, opts, ending))
+            text = dump_case(self.as_case(self.ast, ending))
         return CaseResult(
             self.number,
             ending,
@@ -141,13 +152,19 @@ class Attempt:
             text,
         )
 
-    def as_case(self, ast: Ast, opts: tuple[Opt, ...], ending: Ending) -> Case:
+    @property
+    def opts(self) -> tuple[Opt, ...]:
+        """What was applied, and the opt that could not be."""
+        applied = self.kernel.applied_opts if self.kernel is not None else ()
+        return applied if self.asked is None else (*applied, self.asked)
+
+    def as_case(self, ast: Ast, ending: Ending) -> Case:
         """A case file's content; it says how the case ended."""
         return Case(
             ast,
             title=f"{ending.outcome.value} at {ending.stage.value}",
             origin=f"kernelref fuzz, seed {self.plan.seed}, case {self.number}: {ending.detail}",
-            opts=opts,
+            opts=self.opts,
             rules=self.kernel.rules.name if self.kernel is not None else SOUND.name,
             limits=self.limits,
             vars=tuple(sorted(self.variables.items())),
@@ -156,10 +173,9 @@ class Attempt:
         )
 
 
-def run_case(plan: Plan, number: int, steering: Steering) -> CaseResult:
-    """One case. Raises: nothing; what fails is the case's ending."""
-    attempt = Attempt(plan, number, SeededChooser(f"{plan.seed}/{number}"), steering)
-    return guarded(attempt, reference_ladder)
+def new_attempt(plan: Plan, number: int, steering: Steering) -> Attempt:
+    """A case to begin with."""
+    return Attempt(plan, number, SeededChooser(f"{plan.seed}/{number}"), steering)
 
 
 def guarded(attempt: Attempt, ladder: Callable[[Attempt], Ending]) -> CaseResult:
@@ -280,11 +296,14 @@ def _shrunk(
     for i in reversed(range(len(opts))):
         fewer = replayed(opened, (*opts[:i], *opts[i + 1 :]))
         found = again(fewer)
-        if (found.stage, found.outcome, found.reason) == (
-            ending.stage, ending.outcome, ending.reason,
-        ):  # fmt: skip
-            attempt.kernel, ending, opts = fewer, found, (*opts[:i], *opts[i + 1 :])
+        if same_failure(found, ending):
+            attempt.kernel, ending, opts = fewer, found, fewer.applied_opts
     return ending
+
+
+def same_failure(left: Ending, right: Ending) -> bool:
+    """Whether two kernels fail in one way."""
+    return (left.stage, left.outcome, left.reason) == (right.stage, right.outcome, right.reason)
 
 
 def replayed(kernel: Kernel, opts: Sequence[Opt]) -> Kernel:
@@ -294,11 +313,6 @@ def replayed(kernel: Kernel, opts: Sequence[Opt]) -> Kernel:
         if isinstance(after, Kernel):
             kernel = after
     return kernel
-
-
-def run_chunk(plan: Plan, chunk: Chunk) -> list[CaseResult]:
-    """The cases of a chunk, in order: what a worker does."""
-    return [run_case(plan, number, chunk.steering) for number in chunk.numbers]
 
 
 def chunks(numbers: Sequence[int], steering: Steering, size: int) -> list[Chunk]:

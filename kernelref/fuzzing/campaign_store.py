@@ -211,6 +211,7 @@ def _spelt(plan: Plan) -> str:
             "kernels": list(plan.kernels),
             "sampled": plan.sampled,
             "proves": plan.proves,
+            "devices": [target.name for target in plan.targets],
         }
     )
 

@@ -13,14 +13,22 @@ from pathlib import Path
 from typing import Any
 
 from kernelref.cases.case import read_case
-from kernelref.cases.corpus import corpus_files
+from kernelref.cases.corpus import corpus_files, slug
 from kernelref.fuzzing.campaign import Campaign, Pace
 from kernelref.fuzzing.campaign_case import SAMPLED, CaseResult, Plan
-from kernelref.fuzzing.campaign_store import Store
+from kernelref.fuzzing.campaign_features import is_pair
+from kernelref.fuzzing.campaign_store import Store, StoredFinding
+from kernelref.jobs.fuzz_devices import DeviceRung
 from kernelref.jobs.fuzz_work import dask_cluster, process_pool, work
 from kernelref.jobs.progress import Progress, silent
+from kernelref.jobs.run import target_named
 from kernelref.opt.opt import Opt
 from kernelref.run.devices import INTERPRETER
+
+SEVERITY = (
+    "WRONG_VALUE", "UNWRITTEN", "OUT_OF_BOUNDS", "UNINITIALISED", "RACE", "BARRIER_DIVERGENCE",
+    "INDEX_OVERFLOW", "TRAP", "CRASH", "TIMEOUT", "OUT_OF_MEMORY", "BUILD_ERROR", "BROKE",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +59,10 @@ def fuzz(request: FuzzRequest, progress: Progress = silent) -> dict[str, Any]:
             kernels=request.kernels,
             sampled=request.sample or SAMPLED,
             known=known_sequences(),
+            targets=tuple(target_named(name) for name in request.devices if name != INTERPRETER),
         )
-        with Store(request.store or Path(scratch), plan) as store:
-            return _Run(request, store, progress).finish()
+        with Store(request.store or Path(scratch), plan) as store, DeviceRung() as devices:
+            return _Run(request, store, progress, devices).finish()
 
 
 def known_sequences() -> tuple[tuple[Opt, ...], ...]:
@@ -65,7 +74,9 @@ def known_sequences() -> tuple[tuple[Opt, ...], ...]:
 class _Run:
     """One invocation: the campaign, and what is told of it."""
 
-    def __init__(self, request: FuzzRequest, store: Store, progress: Progress) -> None:
+    def __init__(
+        self, request: FuzzRequest, store: Store, progress: Progress, devices: DeviceRung
+    ) -> None:
         self.request = request
         self.store = store
         self.progress = progress
@@ -83,6 +94,7 @@ class _Run:
             self._executor(jobs),
             Pace(jobs, request.cases if is_bounded else 1000, request.budget),
             watch=self._watch,
+            later=devices,
         )
 
     def _executor(self, jobs: int) -> Callable[[], Executor]:
@@ -112,8 +124,9 @@ class _Run:
         store, seconds = self.store, time.monotonic() - self.started
         outcomes = store.outcomes()
         features = store.features()
-        pairs = sum(" < " in name for name in features)
+        pairs = sum(map(is_pair, features))
         points, opts = store.medians()
+        findings = sorted(store.findings(), key=_severity)
         return {
             "verb": "fuzz",
             "optimizer": self.request.optimizer,
@@ -124,11 +137,8 @@ class _Run:
             "outcomes": dict(sorted(outcomes.items())),
             "unsupported": dict(sorted(store.unsupported().items())),
             "unproved": dict(sorted(store.unproved().items())),
-            "findings_total": len(store.findings()),
-            "findings": [
-                {"kind": found.key, "cases": found.cases, "first_case": found.first}
-                for found in store.findings()
-            ],
+            "findings_total": len(findings),
+            "findings": [self._told(found) for found in findings],
             "features": len(features) - pairs,
             "feature_pairs": pairs,
             "median_points": points,
@@ -138,3 +148,24 @@ class _Run:
             "stopped_early": self.campaign.stopped_early or interrupted,
             "interrupted": interrupted,
         }
+
+    def _told(self, found: StoredFinding) -> dict[str, Any]:
+        """A kind of finding; its smallest case is written beside the store."""
+        path = None
+        if self.request.store is not None and found.smallest:
+            folder = self.request.store / "findings"
+            folder.mkdir(exist_ok=True)
+            path = folder / f"{slug(found.key)}.json"
+            path.write_text(found.smallest, encoding="utf-8")
+        return {
+            "kind": found.key,
+            "cases": found.cases,
+            "first_case": found.first,
+            "file": None if path is None else str(path),
+        }
+
+
+def _severity(found: StoredFinding) -> tuple[int, int]:
+    """Wrong values first, what is broken last."""
+    outcome = found.key.split(" ")[0]
+    return SEVERITY.index(outcome) if outcome in SEVERITY else len(SEVERITY), found.first

@@ -11,15 +11,24 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from types import FrameType
 
-from kernelref.errors import InvalidInput, KernelRefError
-from kernelref.fuzzing.campaign_case import CaseResult, Chunk, Plan, run_case
+from kernelref.errors import InvalidInput
+from kernelref.fuzzing.campaign_case import (
+    CaseResult,
+    Chunk,
+    Plan,
+    guarded,
+    new_attempt,
+    reference_ladder,
+)
 from kernelref.fuzzing.campaign_check import Ending, Stage
+from kernelref.fuzzing.campaign_release import release_ladder
+from kernelref.jobs.fuzz_devices import with_launches
 from kernelref.run.outcome import Outcome
 
 CASE_SECONDS = 60.0
 
 
-class CaseTimeoutError(KernelRefError):
+class CaseTimeout(BaseException):  # no error: nothing on the way may catch it
     """A case took too long."""
 
 
@@ -29,11 +38,20 @@ def work(plan: Plan, chunk: Chunk) -> list[CaseResult]:
     for number in chunk.numbers:
         try:
             with _alarm(CASE_SECONDS):
-                results.append(run_case(plan, number, chunk.steering))
-        except CaseTimeoutError as error:
+                results.append(run_case(plan, number, chunk))
+        except CaseTimeout as error:
             ending = Ending(Stage.GENERATE, Outcome.TIMEOUT, str(error))
             results.append(CaseResult(number, ending))
     return results
+
+
+def run_case(plan: Plan, number: int, chunk: Chunk) -> CaseResult:
+    """One case. Raises: CaseTimeout; anything else that fails is the case's ending."""
+    is_release = plan.optimizer.startswith("tinygrad")
+    ladder = release_ladder if is_release else reference_ladder
+    attempt = new_attempt(plan, number, chunk.steering)
+    result = guarded(attempt, ladder)
+    return with_launches(attempt, result) if plan.targets else result
 
 
 @contextmanager
@@ -44,7 +62,7 @@ def _alarm(seconds: float) -> Iterator[None]:
         return
 
     def ring(number: int, frame: FrameType | None) -> None:
-        raise CaseTimeoutError(f"not finished after {seconds:.0f} s")
+        raise CaseTimeout(f"not finished after {seconds:.0f} s")
 
     before = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -1,0 +1,186 @@
+"""A case whose optimizer is an installed release: its own opts and heuristics, its own views.
+
+The release opens the kernel and is asked for opts of its search's list, or for its heuristics; the
+reference goes along under the rule set that copies the release, because typed axes and lowering are
+ours. What is lowered has the release's ShapeTrackers, so a wrong value is the release's.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from kernelref.errors import Unsupported
+from kernelref.fuzzing.campaign_case import (
+    FINE,
+    MOST_OPTS,
+    Attempt,
+    choose_kernel,
+    replayed,
+    same_failure,
+)
+from kernelref.fuzzing.campaign_check import Ending, Stage, Subject
+from kernelref.fuzzing.generate_opts import is_moderate
+from kernelref.opt.kernel import Kernel
+from kernelref.opt.opt import Opt
+from kernelref.opt.rules.sets import RULE_SETS
+from kernelref.optimizers.dialect import translate
+from kernelref.optimizers.installed import InstalledOptimizer, InstalledSession
+from kernelref.optimizers.interface import Accepted, Answer, Broke, Heuristics, Refused
+from kernelref.optimizers.names import open_optimizer
+from kernelref.optimizers.reference import ReferenceOptimizer, ReferenceSession
+from kernelref.run.outcome import Outcome
+
+HEURISTICS_PERCENT = 30
+
+
+@lru_cache(maxsize=4)
+def opened(name: str) -> InstalledOptimizer:
+    """The release with its worker, once a process. Raises: ReleaseMissingError."""
+    optimizer = open_optimizer(name)
+    assert isinstance(optimizer, InstalledOptimizer), name
+    return optimizer
+
+
+@dataclass(slots=True)
+class Pair:
+    """One kernel in both hands: the release's session and the reference's that goes along."""
+
+    theirs: InstalledSession
+    ours: ReferenceSession
+
+    def kernel(self) -> Kernel:
+        """Our axes with the release's ShapeTrackers."""
+        kernel = self.ours.kernel
+        sts = tuple(
+            buffer.st.with_algebra(kernel.rules.algebra) for buffer in self.theirs.state.buffers
+        )
+        return replace(kernel, sts=sts) if len(sts) == len(kernel.sts) else kernel
+
+    def difference(self) -> str:
+        """Whether the two stand apart: then the reference, not the release, is at fault."""
+        ours, theirs = self.ours.state, self.theirs.state
+        for what in ("full_shape", "colors", "applied_opts"):
+            if getattr(ours, what) != getattr(theirs, what):
+                return f"{what}: {getattr(ours, what)}, and the release {getattr(theirs, what)}"
+        return ""
+
+
+def release_ladder(attempt: Attempt) -> Ending:
+    """Open in the release, run without opts, let it optimise, and run again."""
+    release = opened(attempt.plan.optimizer)
+    attempt.ast = ast = translate(choose_kernel(attempt), release.dialect)
+    rules = RULE_SETS[release.rules]
+    attempt.timed(Stage.OPEN)
+    theirs = release.open(ast, attempt.limits)
+    if isinstance(theirs, Refused | Broke):
+        return _fell(Stage.OPEN, theirs)
+    try:
+        ours = ReferenceOptimizer(rules).open(ast, attempt.limits)
+        if isinstance(ours, Refused | Broke):
+            return Ending(Stage.OPEN, Outcome.HARNESS_ERROR, ours.reason, "reference-differs")
+        pair = Pair(theirs, ours)
+        attempt.kernel = pair.kernel()
+        return _run(attempt, pair)
+    finally:
+        theirs.close()
+
+
+def _run(attempt: Attempt, pair: Pair) -> Ending:
+    assert attempt.ast is not None
+    attempt.timed(Stage.ORACLE)
+    subject = Subject.of(attempt.ast, attempt.number, attempt.variables)
+    attempt.timed(Stage.PLAIN)
+    plain = subject.run(pair.kernel(), Stage.PLAIN)
+    if plain.outcome is not Outcome.PASS:
+        return plain
+    opened_kernel = pair.ours.kernel
+    attempt.timed(Stage.OPTS)
+    fell = _optimise(attempt, pair)
+    attempt.kernel = pair.kernel()
+    if fell is not None:
+        return fell
+    attempt.timed(Stage.OPTIMISED)
+    ending = subject.run(attempt.kernel, Stage.OPTIMISED)
+    if ending.outcome in FINE:
+        return ending
+    return _shrunk(attempt, opened_kernel, subject, ending)
+
+
+def _optimise(attempt: Attempt, pair: Pair) -> Ending | None:
+    """Heuristics, or actions one by one; how the release fell over, if it did."""
+    chooser = attempt.chooser
+    if chooser.chance(HEURISTICS_PERCENT):
+        how = chooser.choice((Heuristics.HAND_CODED, Heuristics.ENGINE))
+        theirs = pair.theirs.optimize(how)
+        pair.ours.optimize(how)
+        if isinstance(theirs, Broke):
+            return _fell(Stage.OPTS, theirs)
+        return _apart(pair)
+    actions = opened(attempt.plan.optimizer).actions()
+    for _ in range(8 * MOST_OPTS):
+        opt = chooser.choice(actions)
+        if not _is_moderate_after(pair.ours.kernel, opt):
+            continue
+        theirs = pair.theirs.apply(opt)
+        ending = _asked(attempt, pair, opt, theirs)
+        if ending is not None:
+            return ending
+        if len(pair.theirs.state.applied_opts) >= MOST_OPTS:
+            break
+    return _apart(pair)
+
+
+def _is_moderate_after(kernel: Kernel, opt: Opt) -> bool:
+    """Whether the search would keep what the opt makes; what is refused costs nothing."""
+    after = kernel.attempt(opt)
+    return not isinstance(after, Kernel) or is_moderate(after)
+
+
+def _asked(attempt: Attempt, pair: Pair, opt: Opt, theirs: Answer) -> Ending | None:
+    """Let the reference follow; an ending where the release fell over or left traces."""
+    match theirs:
+        case Accepted():
+            try:
+                pair.ours.apply(opt)
+            except Unsupported as error:
+                return Ending(Stage.OPTS, Outcome.UNSUPPORTED, error.detail, error.reason)
+        case Refused(changed=True):
+            # The session stands where it stood; in the release itself the half-done opt stays.
+            attempt.asked = opt
+            detail = f"{opt}: {theirs.reason}"
+            return Ending(Stage.OPTS, Outcome.BROKE, detail, "refusal-leaves-traces")
+        case Refused():
+            attempt.refused += 1
+        case Broke():
+            attempt.asked = opt
+            return _fell(Stage.OPTS, theirs)
+    return None
+
+
+def _apart(pair: Pair) -> Ending | None:
+    difference = pair.difference()
+    if not difference:
+        return None
+    return Ending(Stage.OPTS, Outcome.HARNESS_ERROR, difference, "reference-differs")
+
+
+def _fell(stage: Stage, answer: Refused | Broke) -> Ending:
+    if isinstance(answer, Refused):
+        return Ending(stage, Outcome.REFUSED, answer.reason)
+    # Numbers and names differ from case to case; the sentence around them tells faults apart.
+    sentence = re.sub(r"[^a-z]+", " ", answer.reason.lower())[:48].strip()
+    return Ending(stage, Outcome.BROKE, answer.reason, f"{answer.kind}: {sentence}")
+
+
+def _shrunk(attempt: Attempt, start: Kernel, subject: Subject, ending: Ending) -> Ending:
+    """Leave out opts while the same failure stays, under the rule set that copies the release."""
+    assert attempt.kernel is not None
+    opts = attempt.kernel.applied_opts
+    for i in reversed(range(len(opts))):
+        fewer = replayed(start, (*opts[:i], *opts[i + 1 :]))
+        found = subject.run(fewer, Stage.OPTIMISED)
+        if same_failure(found, ending):
+            attempt.kernel, ending, opts = fewer, found, fewer.applied_opts
+    return ending
