@@ -235,34 +235,61 @@ def _truth(value: Sint) -> Sint:
 def conjunction(conditions: list[Sint]) -> Sint:
     """All of them: each once, in one order, and of p + a < 0 and p + b < 0 the narrower.
 
-    What one says of a single variable is assumed of the others: A and B is A and (B where A).
+    What a condition says of a single variable is assumed of the others: A and B is A and (B where
+    A). It may say so of one among several: c*x + r < 0 with r >= r0 leaves x <= (-1 - r0) // c.
     """
     kept = _narrowest(conditions)
+    while kept is not None:
+        ranges: dict[str, Var] = {}
+        wide: dict[str, Sint] = {}
+        others: list[Sint] = []
+        for condition in kept:
+            wide.update((var.name, var) for var in variables(condition))
+            if not _narrow(condition, ranges):
+                others.append(condition)
+        if any(isinstance(var.high, int) and var.low > var.high for var in ranges.values()):
+            return 0
+        own = [condition for condition in kept if condition not in others]
+        under = [normal(substitute(other, ranges)) for other in others]
+        implied = [bound for other in under for bound in _implied(other)]
+        again = [substitute(other, wide) for other in under]
+        if not implied and again == others:
+            break
+        kept = _narrowest([*own, *(substitute(bound, wide) for bound in implied), *again])
     if kept is None:
         return 0
-    ranges: dict[str, Var] = {}
-    wide: dict[str, Sint] = {}
-    others: list[Sint] = []
-    for condition in kept:
-        wide.update((var.name, var) for var in variables(condition))
-        if not _narrow(condition, ranges):
-            others.append(condition)
-    if any(isinstance(var.high, int) and var.low > var.high for var in ranges.values()):
-        return 0
-    if ranges and others:
-        own = [condition for condition in kept if condition not in others]
-        under = [substitute(normal(substitute(other, ranges)), wide) for other in others]
-        kept = _narrowest([*own, *under])
-        if kept is None:
-            return 0
     total: Sint = 1
     for condition in sorted(map(as_expr, kept), key=order_key):
         total = condition if total == 1 else Binary(IndexOp.AND, as_expr(total), condition)
     return total
 
 
+def _implied(condition: Sint) -> list[Sint]:
+    """What p < 0 says of each variable in it, where that is more than its own range."""
+    match condition:
+        case Binary(IndexOp.LT, p, _):
+            terms = polynomial(p)
+        case _:
+            return []
+    found: list[Sint] = []
+    for monomial, c in terms:
+        match monomial:
+            case (Var(_, low, int(high)) as var,):
+                rest = span(add(p, mul(var, -c)))[0]
+                if rest is None:
+                    continue
+                if c > 0 and (most := (-1 - rest) // c) < high:
+                    found.append(negative(add(var, -1 - most)))
+                if c < 0 and (least := -((-1 - rest) // -c)) > low:
+                    found.append(negative(add(mul(var, -1), least - 1)))
+            case _:
+                continue
+    return found
+
+
 def _narrowest(conditions: list[Sint]) -> list[Sint] | None:
-    """Conditions that are not always true, each once; None when one is never true."""
+    """Conditions that are not always true, each once; None when one is never true, or two never
+    together: p + a < 0 and -p + b < 0 leave no integer when a + b > -2."""
     kept: dict[object, Sint] = {}
     pending = list(conditions)
     while pending:
@@ -280,6 +307,9 @@ def _narrowest(conditions: list[Sint]) -> list[Sint] | None:
                 constant = sum(c for monomial, c in terms if not monomial)
                 if known is None or constant > _constant(known):
                     kept[key] = condition
+                    against = kept.get(tuple((monomial, -c) for monomial, c in key))
+                    if against is not None and constant + _constant(against) > -2:
+                        return None
             case _:
                 kept[condition] = condition
     return list(kept.values())

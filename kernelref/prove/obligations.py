@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelref.ir.ast import Constant, Load, Store
+from kernelref.ir.dtype import DType
 from kernelref.ir.index import Sint, bounds, product
 from kernelref.opt.axis import REDUCES
 from kernelref.opt.axismap import AxisMap, LinearSum
@@ -61,7 +62,7 @@ def bijection(step: Step) -> Iterator[Part]:
     """
     yield _same_extents(step)
     for factor in factors(step.map):
-        yield _factor_claim(step, factor)
+        yield from _factor_claims(step, factor)
 
 
 def _same_extents(step: Step) -> Everywhere:
@@ -86,34 +87,44 @@ def _same_extents(step: Step) -> Everywhere:
     return Everywhere("axes", (), step.symbols, 1 << 40, facts)
 
 
-def _factor_claim(step: Step, factor: Factor) -> Part:
+def _factor_claims(step: Step, factor: Factor) -> Iterator[Part]:
+    """Guarded points of a factor lie within the axes before, one on each of their points."""
     axis_map = step.map
     box = tuple(axis_map.after[axis] for axis in factor.fine)
     before = tuple(axis_map.before[axis] for axis in factor.coarse)
     subject = f"axes {list(factor.fine)} -> {list(factor.coarse)}"
 
-    def key(point: Point, lift: Lift) -> tuple[Any, Any]:
+    def image(point: Point, lift: Lift) -> tuple[Any, list[Any]]:
         at: list[Any] = [0] * len(axis_map.after)
         for axis, coordinate in zip(factor.fine, point, strict=True):
             at[axis] = coordinate
         law = lifted_map(axis_map, lift)
-        image, _ = law.apply(at)
         real: Any = True
         for total, limit in _guards_in(law, factor):
             real = real & (total.at(at) < limit)
+        whole, _ = law.apply(at)
+        return real, [whole[axis] for axis in factor.coarse]
+
+    def facts(point: Point, lift: Lift) -> list[Fact]:
+        real, coordinates = image(point, lift)
+        limits = [lift(extent) for extent in before]
+        return [
+            Fact(f"axis {axis} before", real, (x >= 0) & (x < n), True)
+            for axis, x, n in zip(factor.coarse, coordinates, limits, strict=True)
+        ]
+
+    def key(point: Point, lift: Lift) -> tuple[Any, Any]:
+        real, coordinates = image(point, lift)
         flat: Any = 0
-        for axis, extent in zip(factor.coarse, before, strict=True):
-            real = real & _inside(image[axis], lift(extent), is_one=len(factor.coarse) == 1)
-            flat = flat * lift(extent) + image[axis]
+        for x, extent in zip(coordinates, before, strict=True):
+            flat = flat * lift(extent) + x
         return real, flat
 
-    size = math.prod(bounds(n)[1] for n in box) * max(1, math.prod(bounds(n)[1] for n in before))
-    return OneToOne(subject, box, step.symbols, max(1, size), key, product(before))
-
-
-def _inside(coordinate: Any, extent: Any, *, is_one: bool) -> Any:
-    """Of several axes each must lie in its extent; of one, the key's own range says so."""
-    return True if is_one else (coordinate >= 0) & (coordinate < extent)
+    size = math.prod(bounds(n)[1] for n in (*box, *before)) * _overshoot(axis_map)
+    if len(factor.coarse) > 1:
+        # Of one axis the key's own range says it.
+        yield Everywhere(subject, box, step.symbols, max(1, size), facts)
+    yield OneToOne(subject, box, step.symbols, max(1, size), key, product(before))
 
 
 def _guards_in(law: AxisMap, factor: Factor) -> Iterator[tuple[LinearSum, Any]]:
@@ -138,19 +149,23 @@ def spelled(numbers: Sequence[int]) -> str:
 
 
 def leaves(step: Step) -> Everywhere:
-    """Every leaf of the AST is served by a buffer of its number, dtype and views."""
+    """Every leaf of the AST is served by a buffer of its memory, dtype and views."""
     if not step.is_construction:
         return Everywhere("leaves", (), (), 1, lambda _, __: [])
     found: list[Fact] = []
     for node, number in step.index.items():
         if isinstance(node, Store | Load | Constant):
-            same = _views(step.fine.accesses[number]) == node.st.views
+            same = step.fine.accesses[number].st.views == node.st.views
             found.append(Fact(f"views of buffer {number}", True, int(same), 1))
+        if isinstance(node, Store | Load):
+            held = step.buffers[number]
+            same = not isinstance(held, Constant) and _memory(held) == _memory(node)
+            found.append(Fact(f"memory of buffer {number}", True, int(same), 1))
     return Everywhere("leaves", (), (), 1, lambda _, __: found)
 
 
-def _views(access: Access) -> object:
-    return access.st.views
+def _memory(node: Store | Load) -> tuple[int, DType]:
+    return node.buffer, node.dtype
 
 
 def index_claim(step: Step, subject: str, fine: Access, coarse: Access) -> Everywhere:

@@ -19,9 +19,11 @@ from kernelref.prove.claim import (
     Counterexample,
     Everywhere,
     GaveUp,
+    Missing,
     OneToOne,
     Proved,
     Result,
+    Values,
 )
 from kernelref.prove.digit_claims import facts_of, inverse_of, term_lift
 from kernelref.prove.encode import Encoding, check_divisors
@@ -55,7 +57,10 @@ def bitvector(claim: Claim, effort: Effort) -> Result:
 def smtlib(claim: Claim) -> tuple[str, ...]:
     """The questions of a claim, in integers, as SMT-LIB: it holds when each is unsatisfiable."""
     texts = []
-    for question in _questions(claim):
+    questions = _questions(claim)
+    if isinstance(claim, OneToOne) and claim.onto is not None:
+        questions.append(_key_missing(claim, claim.onto))
+    for question in questions:
         encoding = Encoding(z3.Context())
         solver = z3.Solver(ctx=encoding.context)
         wrong = question(encoding)
@@ -74,12 +79,41 @@ def _ask(claim: Claim, effort: Effort, engine: str, bits: int | None) -> Result:
             result = _one(claim, question, effort, engine, bits)
             if not isinstance(result, Proved):
                 return result
+        if isinstance(claim, OneToOne) and claim.onto is not None:
+            return _onto(claim, claim.onto, effort, engine, bits)
     except Unsupported as error:
         return GaveUp(engine, str(error))
     return Proved(engine)
 
 
+def _onto(claim: OneToOne, onto: Sint, effort: Effort, engine: str, bits: int | None) -> Result:
+    """Whether a guessed inverse gives a point for every key; if not, whether a key has none."""
+    missed = _model(_key_missing(claim, onto), effort, bits)
+    if not isinstance(missed, dict):
+        return Proved(engine) if missed == "unsat" else GaveUp(engine, missed)
+    values = {var.name: missed.get(var.name, var.low) for var in claim.symbols}
+    key = missed.get("key", 0)
+    found = _model(_has_key(claim, key, values), effort, bits)
+    if found == "unsat":
+        return Missing(engine, values, key)
+    return GaveUp(engine, "the guessed inverse is wrong")
+
+
 def _one(claim: Claim, question: Question, effort: Effort, engine: str, bits: int | None) -> Result:
+    model = _model(question, effort, bits)
+    if not isinstance(model, dict):
+        return Proved(engine) if model == "unsat" else GaveUp(engine, model)
+    values = {var.name: model.get(var.name, var.low) for var in claim.symbols}
+
+    def point(mark: str) -> tuple[int, ...]:
+        return tuple(model.get(f"{mark}.{axis}", 0) for axis in range(len(claim.box)))
+
+    is_pair = isinstance(claim, OneToOne) and any(name.startswith("y.") for name in model)
+    return Counterexample(engine, values, point("x"), point("y") if is_pair else None)
+
+
+def _model(question: Question, effort: Effort, bits: int | None) -> dict[str, int] | str:
+    """Values of the variables for which the question holds; "unsat", or why it is not known."""
     encoding = Encoding(z3.Context(), bits)
     solver = z3.Solver(ctx=encoding.context)
     solver.set("rlimit", effort.rlimit)
@@ -88,24 +122,15 @@ def _one(claim: Claim, question: Question, effort: Effort, engine: str, bits: in
     solver.add(*encoding.facts, wrong)
     answer = solver.check()
     if answer == z3.unsat:
-        return Proved(engine)
+        return "unsat"
     if answer == z3.unknown:
-        return GaveUp(engine, solver.reason_unknown())
+        return str(solver.reason_unknown())
     model = solver.model()
-
-    def value(name: str) -> int:
-        term = encoding.variables.get(name)
-        if term is None:
-            return 0
-        found = model.eval(term, model_completion=True)
-        return int(found.as_long() if bits is None else found.as_signed_long())
-
-    def point(mark: str) -> tuple[int, ...]:
-        return tuple(value(f"{mark}.{axis}") for axis in range(len(claim.box)))
-
-    values = {var.name: value(var.name) for var in claim.symbols}
-    other = point("y") if isinstance(claim, OneToOne) else None
-    return Counterexample(engine, values, point("x"), other)
+    found: dict[str, int] = {}
+    for name, term in encoding.variables.items():
+        value = model.eval(term, model_completion=True)
+        found[name] = int(value.as_long() if bits is None else value.as_signed_long())
+    return found
 
 
 def _questions(claim: Claim) -> list[Question]:
@@ -113,7 +138,7 @@ def _questions(claim: Claim) -> list[Question]:
         return [_some_fact_fails(claim)]
     asked = [_same_key_twice(claim)]
     if claim.onto is not None:
-        asked += [_key_outside(claim, claim.onto), _key_missing(claim, claim.onto)]
+        asked.append(_key_outside(claim, claim.onto))
     return asked
 
 
@@ -181,6 +206,20 @@ def _key_missing(claim: OneToOne, onto: Sint) -> Question:
             *inside,
         )
         return z3.Not(hit)
+
+    return question
+
+
+def _has_key(claim: OneToOne, wanted: int, values: Values) -> Question:
+    """A point with this key, under this binding of the symbols."""
+
+    def question(encoding: Encoding) -> Any:
+        where, key = map(raw, claim.key(coordinates(claim), term_lift))
+        hit = [encoding.condition(where), encoding.number(key) == encoding.constant(wanted)]
+        bound = [
+            encoding.number(var) == encoding.constant(values[var.name]) for var in claim.symbols
+        ]
+        return z3.And(*hit, *bound)
 
     return question
 

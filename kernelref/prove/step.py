@@ -17,7 +17,7 @@ from kernelref.ir.shapetracker import ShapeTracker
 from kernelref.ir.view import View
 from kernelref.opt.axis import AxisType
 from kernelref.opt.axismap import AxisMap, LinearSum, steps_map
-from kernelref.opt.construct import construct, construction_map
+from kernelref.opt.construct import Buffer, construct, construction_map
 from kernelref.opt.kernel import Kernel
 from kernelref.opt.rules.step import Step as Move
 from kernelref.prove.claim import Lift, Point, ordered
@@ -70,6 +70,7 @@ class Step:
     coarse: Side
     map: AxisMap
     reduces: tuple[Reduce, ...]
+    buffers: tuple[Buffer, ...]
     index: Mapping[Node, int] = field(compare=False)
     is_construction: bool = False
     symbols: tuple[Var, ...] = field(init=False)
@@ -132,6 +133,7 @@ def opts_step(
         side_of(before, before_sts),
         steps_map(before.full_shape, moves),
         before.reduces,
+        before.buffers,
         before.index,
     )
 
@@ -151,6 +153,7 @@ def construction_step(kernel: Kernel, *, sts: Sequence[ShapeTracker] | None = No
         side_of(kernel, sts),
         construction_map(parts),
         kernel.reduces,
+        kernel.buffers,
         kernel.index,
         is_construction=True,
     )

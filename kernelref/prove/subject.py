@@ -96,6 +96,16 @@ def elements_of(kernel: Kernel) -> dict[int, Sint]:
     }
 
 
+def held_by(kernel: Kernel, program: Program) -> dict[int, Sint]:
+    """The size of each buffer as the Program declares it. Units: elements."""
+    sizes = {buffer.number: buffer.elements for buffer in program.buffers}
+    return {
+        i: sizes[node.buffer]
+        for i, node in enumerate(kernel.buffers)
+        if not isinstance(node, Constant) and node.buffer in sizes
+    }
+
+
 def prove_step(step: Step, kernel: Kernel, portfolio: Portfolio) -> Iterator[Verdict]:
     """The obligations of a construction, of one opt or of a sequence."""
     sizes = elements_of(kernel)
@@ -122,7 +132,8 @@ def prove_program(
         for obligation in (Obligation.BOUNDS, Obligation.DOMAIN, Obligation.RACES):
             yield judge(PROGRAM, obligation, reason, portfolio)
         return
-    yield judge(PROGRAM, Obligation.BOUNDS, fits_int(program), portfolio)
+    inside = o.bounds_of(opts_step("", kernel, kernel, ()), held_by(kernel, program))
+    yield judge(PROGRAM, Obligation.BOUNDS, [*fits_int(program), *inside], portfolio)
     done = judge(PROGRAM, Obligation.DOMAIN, domain(kernel, program, target, portfolio), portfolio)
     yield done
     parts = list(races(kernel, program))

@@ -27,7 +27,7 @@ from kernelref.opt.axis import REDUCES, UPCASTS, AxisType
 from kernelref.opt.kernel import Kernel
 from kernelref.prove.claim import Claim, Everywhere
 from kernelref.prove.digit_claims import term_lift
-from kernelref.prove.program.values import Applied, Id, Items, Table, under
+from kernelref.prove.program.values import Applied, Id, Items, NotModelled, Table, under
 from kernelref.prove.step import Access, side_of
 from kernelref.prove.terms import coordinates, raw
 
@@ -105,7 +105,10 @@ class Asked:
         if key not in self.located:
             address, valid = self._general(access)
             names = {var.name for part in (address, valid) for var in variables(part)}
-            at = {f"x.{axis}": env.at[axis] for axis in access.axes if f"x.{axis}" in names}
+            along = [axis for axis in access.axes if f"x.{axis}" in names]
+            if any(axis not in env.at for axis in along):
+                raise NotModelled(f"buffer {number} varies along an axis that nobody iterates here")
+            at = {f"x.{axis}": env.at[axis] for axis in along}
             self.located[key] = self.table.moved(address, at), self.table.moved(valid, at)
         return self.located[key]
 

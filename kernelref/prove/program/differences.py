@@ -14,6 +14,7 @@ from kernelref.prove.program.asked import Stored
 from kernelref.prove.program.values import (
     Applied,
     Binders,
+    Const,
     Converted,
     Guarded,
     Id,
@@ -81,6 +82,10 @@ def equations(table: Table, mine: Id, wanted: Id) -> Iterator[Equation]:
         match table.nodes[pair[0]], table.nodes[pair[1]]:
             case Loaded(b, dtype, a, v), Loaded(c, other, w, u) if (b, dtype) == (c, other):
                 yield Equation(v, u, a, w)
+            case Const("0"), (Loaded() | Guarded()) as never:
+                yield Equation(0, never.valid, 0, 0)
+            case (Loaded() | Guarded()) as never, Const("0"):
+                yield Equation(never.valid, 0, 0, 0)
             case Guarded(v, term), Guarded(u, other_term):
                 yield Equation(v, u, 0, 0)
                 pending.append((term, other_term))

@@ -13,7 +13,16 @@ from dataclasses import dataclass, field
 
 from kernelref.codegen import program as lir
 from kernelref.ir.dtype import DType
-from kernelref.ir.index import Sint, Var, add, polynomial, polynomial_sum, substitute, variables
+from kernelref.ir.index import (
+    Expr,
+    Sint,
+    Var,
+    add,
+    polynomial,
+    polynomial_sum,
+    substitute,
+    variables,
+)
 from kernelref.prove.digits import narrowings
 from kernelref.prove.program.asked import Stored, fresh_binder
 from kernelref.prove.program.values import Applied, Id, Items, NotModelled, Table, under
@@ -64,7 +73,8 @@ class Walk:
         self.loops: list[Var] = []
         self.planned: dict[int, int] = {}
         self.pins: dict[str, Var] = {}
-        self.indices: dict[object, Sint] = {}
+        self.indices: dict[Expr, Sint] = {}
+        self.frozen: set[str] = set()
         self.stores: list[Done] = []
 
     def run(self, body: Sequence[lir.Statement]) -> None:
@@ -78,6 +88,8 @@ class Walk:
             case lir.Define(register, value):
                 self.registers[register.name] = self.value(value)
                 self.pending.pop(register.name, None)
+            case lir.Assign(register) if register.name in self.frozen:
+                raise NotModelled(f"some work-items alone change {register.name}")
             case lir.Assign(register, lir.Combine(op, left, right, dtype)) if left == register:
                 (term,) = self.value(right)
                 items = self.table.items(op, dtype, term)
@@ -164,14 +176,18 @@ class Walk:
         if axis is None:
             axis = self.own_axis(loop)
         var = fresh_binder(axis, extent, self.loops)
-        self.define(loop.variable.name, 0 if extent == 1 else var)
+        if loop.variable.name in self.names:
+            raise NotModelled(f"two index variables are called {loop.variable.name}")
         carried = accumulators(loop)
         outer = {name: self.pending.get(name) for name in carried}
         before = {name: self.registers[name][0] for name in carried if name not in self.pending}
         for name in carried:
             self.pending[name] = Counter()
         self.loops.append(var)
-        self.run(loop.body)
+        batches = dict(self.batches)
+        self.scoped(loop.body, {loop.variable.name: 0 if extent == 1 else var})
+        # What was written in a loop holds the last iteration's values after it.
+        self.batches = {n: b for n, b in self.batches.items() if batches.get(n) is b}
         self.loops.pop()
         for name, combine in carried.items():
             items = under(var, self.pending.pop(name))
@@ -214,8 +230,24 @@ class Walk:
             raise NotModelled(f"a block where {condition}")
         outer, self.pins = self.pins, {**self.pins, **ranges}
         known, self.indices = self.indices, {}
+        frozen, self.frozen = self.frozen, {*self.registers, *self.pending}
+        self.scoped(body, {})
+        self.pins, self.indices, self.frozen = outer, known, frozen
+
+    def scoped(self, body: Sequence[lir.Statement], names: Mapping[str, Sint]) -> None:
+        """A block: what is defined in it ends with it."""
+        registers, outer = set(self.registers), dict(self.names)
+        self.names.update(names)
         self.run(body)
-        self.pins, self.indices = outer, known
+        for name in set(self.registers) - registers:
+            del self.registers[name]
+        ended = self.names.keys() - outer.keys()
+        self.names = outer
+        self.indices = {
+            index: form
+            for index, form in self.indices.items()
+            if not any(var.name in ended for var in variables(index))
+        }
 
     def store(self, name: str, address: Sint, valid: Sint, lanes: Lanes) -> None:
         """Stores to a buffer, one a lane."""

@@ -16,6 +16,7 @@ from typing import Any
 from kernelref.codegen import program as lir
 from kernelref.codegen.lower.launch import launch_of
 from kernelref.codegen.target import Target
+from kernelref.ir.ast import Constant
 from kernelref.ir.index import Expr, Sint, Var, bounds, product, variables
 from kernelref.opt.axis import GROUPS, LOCALS, AxisType
 from kernelref.opt.kernel import Kernel
@@ -78,7 +79,8 @@ def domain(
             yield Open(f"axis {axis} stands at {standing}", is_unsupported=True)
             return
         names[standing.name] = coordinate(axis, kernel.full_shape[axis])
-    yield launch_claim(kernel, program, entry, {axis: given[axis] for axis in parallel})
+    yield from launch_claims(kernel, program, entry, {axis: given[axis] for axis in parallel})
+    yield buffers_claim(kernel, program)
     table = Table()
     parts = _iterations(kernel, program, entry, names, table)
     if not portfolio.has(digits.ENGINE):
@@ -141,6 +143,19 @@ def _iterations(
     return best
 
 
+def buffers_claim(kernel: Kernel, program: lir.Program) -> Everywhere:
+    """Each buffer of the Program holds elements of the dtype that the AST says."""
+    held = {buffer.number: buffer.dtype.storage for buffer in program.buffers}
+    facts = [
+        Fact(f"dtype of buffer {node.buffer}", True, int(held.get(node.buffer) == wanted), 1)
+        for node in kernel.buffers
+        if not isinstance(node, Constant)
+        for wanted in [node.dtype.storage]
+        if node.buffer in held
+    ]
+    return Everywhere("buffers", (), (), 1, lambda _, __: facts)
+
+
 class Guess:
     """Which axes the loops run over; `attempt` chooses where extents leave several readings."""
 
@@ -170,32 +185,41 @@ def _work_items(kernel: Kernel) -> list[Var]:
     return [var for var in found if isinstance(var, Var)]
 
 
-def launch_claim(
+def launch_claims(
     kernel: Kernel, program: lir.Program, entry: Entry, coordinates: dict[int, Sint]
-) -> OneToOne:
-    """Each point of the parallel axes is that of exactly one work-item."""
+) -> Iterator[Part]:
+    """Each work-item stands at a point of the parallel axes, and no two at the same."""
     ids = (*lir.GROUP_IDS, *lir.LOCAL_IDS)
     extents = kernel.full_shape
 
-    def key(point: Point, lift: Lift) -> tuple[Any, Any]:
+    def standing(point: Point, lift: Lift) -> tuple[Any, list[Any]]:
         named: dict[str, Any] = dict(zip(ids, point, strict=True))
         for definition in entry.definitions:
             named[definition.variable.name] = at(definition.value, named, lift)
-        where: Any = True
-        if entry.guard != 1:
-            where = at(entry.guard, named, lift) > 0
+        where = True if entry.guard == 1 else at(entry.guard, named, lift) > 0
+        return where, [at(stands, named, lift) for stands in coordinates.values()]
+
+    def facts(point: Point, lift: Lift) -> list[Fact]:
+        where, stands = standing(point, lift)
+        limits = [lift(extents[axis]) for axis in coordinates]
+        return [
+            Fact(f"work-item on axis {axis}", where, (x >= 0) & (x < n), True)
+            for axis, x, n in zip(coordinates, stands, limits, strict=True)
+        ]
+
+    def key(point: Point, lift: Lift) -> tuple[Any, Any]:
+        where, stands = standing(point, lift)
         flat: Any = 0
-        for axis, standing in coordinates.items():
-            stands = at(standing, named, lift)
-            where = where & (stands >= 0) & (stands < lift(extents[axis]))
-            flat = flat * lift(extents[axis]) + stands
+        for axis, x in zip(coordinates, stands, strict=True):
+            flat = flat * lift(extents[axis]) + x
         return where, flat
 
     symbols = symbols_of(side_of(kernel))
     box = (*program.groups, *program.local)
     onto = product(extents[axis] for axis in coordinates)
-    reach = math.prod(bounds(n)[1] for n in (*box, *coordinates.values(), onto))
-    return OneToOne("launch", box, symbols, max(1, reach), key, onto)
+    reach = max(1, math.prod(bounds(n)[1] for n in (*box, onto)))
+    yield Everywhere("launch", box, symbols, reach, facts)
+    yield OneToOne("launch", box, symbols, reach, key, onto)
 
 
 def compare(

@@ -18,9 +18,9 @@ import numpy as np
 
 from kernelref.codegen import program as lir
 from kernelref.ir.ast import Load, postorder
-from kernelref.ir.index import Expr, Sint, Var, evaluate, variables
+from kernelref.ir.index import Expr, Sint, Var, bounds, evaluate, variables
 from kernelref.ir.semantics import Array
-from kernelref.opt.axis import LOCALS, AxisType
+from kernelref.opt.axis import GROUPS, LOCALS, AxisType
 from kernelref.opt.kernel import Kernel
 from kernelref.prove.claim import Everywhere, Fact, Lift, Point
 from kernelref.prove.obligations import stored_once
@@ -62,6 +62,34 @@ def races(kernel: Kernel, program: lir.Program) -> Iterator[Part]:
     """The parts of the obligation, given `domain`."""
     yield from shared_races(program)
     yield from global_races(kernel)
+    if any(kernel.full_shape[axis] != 1 for axis in kernel.axes_of(*GROUPS)):
+        yield from _read_before_barrier(kernel, program)
+
+
+def _read_before_barrier(kernel: Kernel, program: lir.Program) -> Iterator[Part]:
+    """Where work-items share a result, the one that stores it waits for those that read there."""
+    stored = {store.buffer for store in kernel.ast}
+    names = {buffer.name for buffer in program.buffers if buffer.number in stored}
+    read: set[str] = set()
+
+    def walk(body: Sequence[lir.Statement], *, is_one: bool) -> Iterator[Part]:
+        for statement in body:
+            match statement:
+                case lir.Define(_, lir.LoadGlobal(name)) if name in names and not is_one:
+                    read.add(name)
+                case lir.Barrier():
+                    read.clear()
+                case lir.StoreGlobal(name) if name in read:
+                    yield Open(f"{name} is stored to while others of the group may read it")
+                case lir.Loop(body=inner):
+                    yield from walk(inner, is_one=is_one)
+                case lir.Guarded(condition, inner):
+                    local = {var.name for var in variables(condition)} - set(lir.GROUP_IDS)
+                    yield from walk(inner, is_one=is_one or bool(local))
+                case _:
+                    continue
+
+    yield from walk(program.body, is_one=False)
 
 
 def global_races(kernel: Kernel) -> Iterator[Part]:
@@ -157,6 +185,8 @@ class _GroupWalk:
         self.definitions: dict[str, Expr] = {}
         self.of_group = {*lir.GROUP_IDS, *(var.name for var in program.variables)}
         self.phases = Phases()
+        self.is_part = False
+        """Whether some work-items of the group are passing over what is carried out."""
 
     def run(self, body: Sequence[lir.Statement], active: Array) -> None:
         """Carry out the accesses of a block."""
@@ -175,7 +205,7 @@ class _GroupWalk:
                 case lir.Loop():
                     self.loop(statement, active)
                 case lir.Barrier():
-                    if not active.all() and active.any():
+                    if active.any() and (self.is_part or not active.all()):
                         raise NotDecided("a barrier that some work-items of a group pass over")
                     self.phases.cut()
                 case _:
@@ -215,8 +245,19 @@ class _GroupWalk:
         if {var.name for var in variables(condition)} <= self.of_group:
             self.run(body, active)
             return
-        holds = np.asarray(self.value(condition)) != 0
-        self.run(body, np.asarray(active & holds))
+        kept = np.asarray(active & (np.asarray(self.value(condition)) != 0))
+        if kept.ndim > 1:
+            self.run(body, kept)
+            return
+        # Those that stay are few, and loops inside would go through all.
+        outer = self.items, self.known, self.is_part
+        self.known = {
+            name: value[kept] if np.shape(value) == kept.shape else value
+            for name, value in self.known.items()
+        }
+        self.items, self.is_part = self.items[kept], True
+        self.run(body, np.ones(self.items.size, bool))
+        self.items, self.known, self.is_part = outer
 
     def loop(self, loop: lir.Loop, active: Array) -> None:
         """All iterations at once where no barrier is inside, else two in a row.
@@ -235,6 +276,8 @@ class _GroupWalk:
         if any(isinstance(s, lir.Barrier) for s in inside):
             if not {var.name for var in variables(loop.extent)} <= self.of_group:
                 raise NotDecided("a barrier in a loop whose length differs among work-items")
+            if bounds(loop.extent)[0] < 1:
+                raise NotDecided("a barrier in a loop that may not run")
             for _ in range(2):
                 self.run(loop.body, active)
             return

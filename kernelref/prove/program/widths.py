@@ -1,4 +1,5 @@
-"""A part of the obligation `bounds`: every index that the text computes in int fits 32 bits.
+"""Parts of the obligation `bounds`: every index that the text computes in int fits 32 bits, and
+vectors start at a multiple of their lanes.
 
 Interval arithmetic over what the Program says of its variables: launch sizes, loop extents, index
 definitions. Every part of an index counts, because the text computes every part.
@@ -29,8 +30,22 @@ def fits_int(program: lir.Program) -> Iterator[Part]:
         yield Open(f"index variable {missing} is not defined")
         return
     yield Shown("evaluation", f"{len(sizes.known)} indices in int")
-    for index in beyond:
-        yield _claim(program, sizes.ranges, index)
+    for index in dict.fromkeys(beyond):
+        yield _fits(program, sizes.ranges, index)
+    for address, lanes, guard in dict.fromkeys(_vectors(program)):
+        yield _aligned(program, sizes.ranges, address, lanes, guard)
+
+
+def _vectors(program: lir.Program) -> Iterator[tuple[Sint, int, Sint]]:
+    """Address, lanes and guard of each access of several elements."""
+    for statement in lir.nested(program.body):
+        match statement:
+            case lir.Define(_, lir.LoadGlobal(_, address, guard, _, lanes)) if lanes > 1:
+                yield address, lanes, guard
+            case lir.StoreGlobal(_, address, guard, _, lanes) if lanes > 1:
+                yield address, lanes, guard
+            case _:
+                continue
 
 
 @dataclass(slots=True)
@@ -106,10 +121,9 @@ def _of_op(op: IndexOp, left: Interval, right: Interval) -> Interval:
             return -most, most
 
 
-def _claim(program: lir.Program, ranges: Mapping[str, Interval], index: Expr) -> Everywhere:
+def _fits(program: lir.Program, ranges: Mapping[str, Interval], index: Expr) -> Everywhere:
     """One index as a claim over its variables, which count from 0."""
-    names = {var.name for var in program.variables}
-    axes = [var for var in ordered(variables(index)) if var.name not in names]
+    axes = _axes(program, index)
 
     def facts(point: Point, lift: Lift) -> list[Fact]:
         value = at(index, {var.name: x for var, x in zip(axes, point, strict=True)}, lift)
@@ -117,3 +131,26 @@ def _claim(program: lir.Program, ranges: Mapping[str, Interval], index: Expr) ->
 
     box = tuple(ranges[var.name][1] + 1 for var in axes)
     return Everywhere(f"index {index}", box, program.variables, magnitude(index), facts)
+
+
+def _aligned(
+    program: lir.Program, ranges: Mapping[str, Interval], address: Sint, lanes: int, guard: Sint
+) -> Everywhere:
+    """A vector's first element, as a claim over its variables."""
+    axes = _axes(program, address, guard)
+
+    def facts(point: Point, lift: Lift) -> list[Fact]:
+        named = {var.name: x for var, x in zip(axes, point, strict=True)}
+        where = True if guard == 1 else at(guard, named, lift) > 0
+        return [Fact("aligned", where, at(address, named, lift) % lanes, 0)]
+
+    box = tuple(ranges[var.name][1] + 1 for var in axes)
+    reach = max(magnitude(address), magnitude(guard))
+    return Everywhere(f"vector at {address}", box, program.variables, reach, facts)
+
+
+def _axes(program: lir.Program, *values: Sint) -> list[Var]:
+    """The variables of expressions but for symbols."""
+    names = {var.name for var in program.variables}
+    found = ordered({var for value in values for var in variables(value)})
+    return [var for var in found if var.name not in names]
