@@ -43,6 +43,7 @@ class Range:
         return self.low <= number <= self.high
 
 
+_LARGEST_BFLOAT16 = 3.38e38
 ZERO = Range(0, 0)
 TRUE = Range(1, 1)
 EITHER = Range(0, 1)
@@ -137,8 +138,14 @@ def _step(value: Number, dtype: DType, towards: float) -> float:
     """The value, or the next one beyond it where it would round."""
     if value == 0 or math.isinf(value):
         return float(value)
+    if abs(value) < _normal(dtype):
+        # A device may flush it to 0.
+        return 0.0 if (value > 0) != (towards > 0) else math.copysign(_normal(dtype), value)
     if dtype.name == "bfloat16":
-        return float(value) + math.copysign(abs(value) / 128, towards)
+        wider = float(value) + math.copysign(abs(value) / 128, towards)
+        if abs(wider) < _LARGEST_BFLOAT16:
+            return wider
+        return math.copysign(math.inf if (wider > 0) == (towards > 0) else _LARGEST_BFLOAT16, wider)
     with np.errstate(all="ignore"):
         rounded = dtype.numpy.type(value)
         if float(rounded) == value:
@@ -146,10 +153,17 @@ def _step(value: Number, dtype: DType, towards: float) -> float:
         return float(np.nextafter(rounded, dtype.numpy.type(towards)))
 
 
+def _normal(dtype: DType) -> float:
+    """The least number that is not subnormal."""
+    exponent = {"half": -14, "double": -1022}.get(dtype.name, -126)
+    return 2.0**exponent
+
+
 def _loose(low: Number, high: Number, dtype: DType, *, nan: bool = False) -> Range:
     """Floats of an op that devices need not round exactly: a thousandth of room."""
-    low, high = float(low), float(high)
-    return _rounded(low - abs(low) / 1024, high + abs(high) / 1024, dtype, nan=nan)
+    low = low if math.isinf(low) else low - abs(low) / 1024
+    high = high if math.isinf(high) else high + abs(high) / 1024
+    return _rounded(low, high, dtype, nan=nan)
 
 
 def _add(operands: list[Range], dtype: DType) -> Range:
