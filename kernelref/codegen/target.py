@@ -28,7 +28,9 @@ class Target:
 
 
 POCL = Target("pocl", double=True, images=True, group_max=4096, local_max=(4096, 4096, 4096))
-FULL = Target("full", native_half=True, double=True, images=True, group_max=1024)
+FULL = Target(
+    "full", native_half=True, double=True, images=True, group_max=1024, local_max=(1024,) * 3
+)
 MINIMAL = Target("minimal", group_max=64, local_max=(64, 64, 64), grid_max=(65535, 65535, 65535))
 
 TARGETS: dict[str, Target] = {target.name: target for target in (POCL, FULL, MINIMAL)}
