@@ -169,8 +169,9 @@ def _memory(node: Store | Load) -> tuple[int, DType]:
 
 
 def index_claim(step: Step, subject: str, fine: Access, coarse: Access) -> Everywhere:
-    """The index obligation of one buffer, on the axes along which it varies."""
-    box = tuple(n if axis in fine.axes else 1 for axis, n in enumerate(step.fine.extents))
+    """The index obligation of one buffer, on the axes along which it varies on either side."""
+    along = {axis for i in coarse.axes for axis, _ in step.map.sums[i].terms} | fine.axes
+    box = tuple(n if axis in along else 1 for axis, n in enumerate(step.fine.extents))
 
     def facts(point: Point, lift: Lift) -> list[Fact]:
         image, real = lifted_map(step.map, lift).apply(point)

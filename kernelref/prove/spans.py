@@ -21,6 +21,7 @@ from kernelref.ir.index import (
     mul,
     polynomial,
     polynomial_sum,
+    variables,
 )
 from kernelref.ir.index_nodes import Monomial
 
@@ -36,8 +37,8 @@ def span(p: Sint) -> Span:
 @lru_cache(maxsize=1 << 16)
 def _span(p: Expr) -> Span:
     best = _plain(p)
-    if any(_is_bound_by_symbol(atom) for monomial, _ in polynomial(p) for atom in monomial):
-        best = _meet(best, (_plain(_extreme(p, sign=-1))[0], _plain(_extreme(p, sign=1))[1]))
+    if any(_is_symbolic(monomial) for monomial, _ in polynomial(p)):
+        best = _meet(best, (_extreme(p, sign=-1)[0], _extreme(p, sign=1)[1]))
     for monomial, c in polynomial(p):
         match monomial:
             case (Binary(IndexOp.FLOORDIV, numerator, Int(d)) as quotient,) if d > 0:
@@ -102,28 +103,55 @@ def _of_atom(atom: Expr) -> Span:
             return UNKNOWN
 
 
-def _extreme(p: Sint, *, sign: int) -> Sint:
-    """At least p (sign 1) or at most p (sign -1): variables give way to their symbolic bounds.
+def _is_symbolic(monomial: Monomial) -> bool:
+    """Whether bounds may cancel: a product of variables, or one bounded by another."""
+    return len(monomial) > 1 or any(
+        isinstance(atom, Var) and isinstance(atom.high, Expr) for atom in monomial
+    )
 
-    In x - n with x <= n - 1 the two n cancel, and the sum is known to be negative.
+
+def _extreme(p: Sint, *, sign: int) -> Span:
+    """A bound of p from above (sign 1) or below (-1): variables give way to their own bounds.
+
+    In x - n with x <= n - 1 the two n cancel, and the sum is known to be negative. A variable in
+    which p is linear takes the bound at which p is the greatest (least), if that is known.
     """
-    total: Sint = 0
+    best = _plain(p)
+    for var in _innermost_first(p):
+        slope, rest = _linear(p, var)
+        if slope is None:
+            continue
+        low, high = _plain(slope)
+        if low is not None and low >= 0:
+            p = add(rest, mul(slope, var.high if sign > 0 else var.low))
+        elif high is not None and high <= 0:
+            p = add(rest, mul(slope, var.low if sign > 0 else var.high))
+        else:
+            continue
+        low, high = _plain(p)
+        # From here on p is only a bound of what it was, from this side.
+        best = _meet(best, (None, high) if sign > 0 else (low, None))
+    return best
+
+
+def _innermost_first(p: Sint) -> list[Var]:
+    """The variables of p, those bounded by others first, then by how many values they take."""
+    found = {atom for monomial, _ in polynomial(p) for atom in monomial if isinstance(atom, Var)}
+    return sorted(
+        found, key=lambda var: (isinstance(var.high, int), span(var.high)[1] or 0, var.name)
+    )
+
+
+def _linear(p: Sint, var: Var) -> tuple[Sint | None, Sint]:
+    """(a, b) with p = a * var + b and var in neither; a is None when p is not linear in it."""
+    slope: list[tuple[Monomial, int]] = []
+    rest: list[tuple[Monomial, int]] = []
     for monomial, c in polynomial(p):
-        term: Sint = c
-        grows = c * sign > 0 and not any(map(_may_be_negative, monomial))
-        for atom in monomial:
-            term = mul(term, atom.high if grows and isinstance(atom, Var) else atom)
-        total = add(total, term)
-    return total
-
-
-def _is_bound_by_symbol(atom: Expr) -> bool:
-    return isinstance(atom, Var) and isinstance(atom.high, Expr)
-
-
-def _may_be_negative(atom: Expr) -> bool:
-    low = _of_atom(atom)[0]
-    return low is None or low < 0
+        others = tuple(atom for atom in monomial if atom is not var)
+        if len(others) < len(monomial) - 1 or any(var in variables(atom) for atom in others):
+            return None, p
+        (slope if len(others) < len(monomial) else rest).append((others, c))
+    return polynomial_sum(slope), polynomial_sum(rest)
 
 
 def _sum(left: Span, right: Span) -> Span:
