@@ -58,7 +58,7 @@ def _normal(expr: Expr) -> Sint:
             p, d = normal(left), normal(right)
             return add(p, mul(mul(d, quotient(p, d)), -1))
         case Binary(IndexOp.LT, left, right):
-            return negative(add(normal(left), mul(normal(right), -1)))
+            return conjunction([negative(add(normal(left), mul(normal(right), -1)))])
         case Binary(IndexOp.AND):
             return conjunction(_conditions(expr))
         case Binary(op, left, right):
@@ -250,7 +250,7 @@ def conjunction(conditions: list[Sint]) -> Sint:
         if any(isinstance(var.high, int) and var.low > var.high for var in ranges.values()):
             return 0
         own = [condition for condition in kept if condition not in others]
-        under = [normal(substitute(other, ranges)) for other in others]
+        under = [_again(substitute(other, ranges)) for other in others]
         implied = [bound for other in under for bound in _implied(other)]
         again = [substitute(other, wide) for other in under]
         if not implied and again == others:
@@ -262,6 +262,15 @@ def conjunction(conditions: list[Sint]) -> Sint:
     for condition in sorted(map(as_expr, kept), key=order_key):
         total = condition if total == 1 else Binary(IndexOp.AND, as_expr(total), condition)
     return total
+
+
+def _again(condition: Sint) -> Sint:
+    """A condition in lowest terms, by itself."""
+    match condition:
+        case Binary(IndexOp.LT, left, right):
+            return negative(add(normal(left), mul(normal(right), -1)))
+        case _:
+            return normal(condition)
 
 
 def _implied(condition: Sint) -> list[Sint]:

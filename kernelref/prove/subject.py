@@ -39,8 +39,8 @@ ANY = Target(
     double=True,
     images=True,
     image_max=(1 << 30, 1 << 30),
-    group_max=1 << 16,
-    local_max=(1 << 16, 1 << 16, 1 << 16),
+    group_max=1 << 22,
+    local_max=(1 << 22, 1 << 22, 1 << 22),
 )
 """A proof needs no device: this one launches whatever a Kernel asks for."""
 
