@@ -146,7 +146,7 @@ class Attempt:
             opts,
             self.refused,
             self.points,
-            tuple(features_of(self.ast)) if self.ast is not None else (),
+            features_of(self.ast) if self.ast is not None else (),
             tuple(self.unproved),
             self.seconds,
             text,

@@ -27,13 +27,13 @@ from kernelref.ir.ast import (
 MANY_VIEWS = 3
 
 
-def features_of(ast: Ast) -> dict[str, None]:
+def features_of(ast: Ast) -> tuple[str, ...]:
     """The features and pairs of a kernel, in reading order: `ADD float before` and `a < b`."""
     names = dict(_named(ast))
     found: dict[str, None] = dict.fromkeys(names.values())
     for node, name in names.items():
         found.update(dict.fromkeys(f"{name} < {names[source]}" for source in children(node)))
-    return found
+    return tuple(found)
 
 
 def is_pair(feature: str) -> bool:

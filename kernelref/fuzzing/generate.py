@@ -41,6 +41,8 @@ def generate_kernel(chooser: Chooser, taste: Taste = DEFAULT) -> Ast:
     reduces = chooser.weighted(taste.reduces)
     frame = _frame(chooser, taste, reduces, symbol)
     is_image = symbol is None and chooser.chance(taste.images)
+    if is_image:
+        frame = _in_vectors(chooser, frame)
     palette = _palette(chooser, taste, is_image=is_image)
     outputs = chooser.weighted(taste.outputs)
     places = tuple(_place(chooser, frame.output, palette, is_image) for _ in range(outputs))
@@ -51,10 +53,16 @@ def generate_kernel(chooser: Chooser, taste: Taste = DEFAULT) -> Ast:
         symbol,
         is_exact=chooser.chance(taste.exact),
         in_place=chooser.chance(taste.in_place),
-        images=is_image,
+        image=_image_of(places) if is_image else None,
     )
     values = Values(chooser, taste, leaves, frame, palette, reduces)
     return verify(tuple(_store(values, i) for i in range(outputs)))
+
+
+def _image_of(places: Sequence[tuple[DType, ShapeTracker]]) -> DType:
+    """The image dtype that values are cast to: the first output's that is one."""
+    found = (dtype for dtype, _ in places if dtype.is_image)
+    return next(found, image(IMAGE_HALF, (1, 1, 4)))
 
 
 def _store(values: Values, output: int) -> Store:
@@ -82,6 +90,16 @@ def _frame(chooser: Chooser, taste: Taste, reduces: int, symbol: Var | None) -> 
     axes = range(dims)
     reduced = chooser.subset(axes, 45, at_least=1) if reduces and dims else []
     return Frame(tuple(extents), frozenset(reduced))
+
+
+def _in_vectors(chooser: Chooser, frame: Frame) -> Frame:
+    """The last output axis as a multiple of 4, as an image has it."""
+    kept = [axis for axis in range(len(frame.extents)) if axis not in frame.reduced]
+    if not kept or not chooser.chance(80):
+        return frame
+    extents = list(frame.extents)
+    extents[kept[-1]] = 4 * chooser.choice((1, 2, 3, 5, 8))
+    return Frame(tuple(extents), frame.reduced)
 
 
 def _extents(chooser: Chooser, dims: int, points: int) -> list[Sint]:
@@ -125,7 +143,7 @@ def _matmul(chooser: Chooser, taste: Taste) -> Ast:
     shape = (*batch, *extents)
     frame = Frame(shape, frozenset({len(shape) - 1}))
     place = (total, ShapeTracker.from_shape(frame.output))
-    leaves = Leaves(chooser, taste, (place,), None, is_exact=True, in_place=False, images=False)
+    leaves = Leaves(chooser, taste, (place,), None, is_exact=True, in_place=False, image=None)
     values = Values(chooser, taste, leaves, frame, ((total, 1),), 0)
     made: Value = values.matmul(source, total)
     for _ in range(chooser.integer(0, 2)):

@@ -26,7 +26,7 @@ class Leaves:
     """Makes loads and constants, and gives each new buffer its number.
 
     `places` says for each output where it stores (in-place loads read there); `is_exact` keeps
-    to constants that no float dtype rounds.
+    to constants that no float dtype rounds. `image` is an image dtype in kernels that have any.
     """
 
     chooser: Chooser
@@ -35,7 +35,7 @@ class Leaves:
     symbol: Var | None
     is_exact: bool
     in_place: bool
-    images: bool
+    image: DType | None
     buffers: list[DType] = field(default_factory=list)
 
     def leaf(self, shape: Shape, dtype: DType) -> Load | Constant:
@@ -52,7 +52,7 @@ class Leaves:
         chooser = self.chooser
         kept, move = broadcast(chooser, shape, spread if chooser.chance(50) else 0)
         st = move(tracker(chooser, kept, READ, self.symbol))
-        if self.images and dtype.value == FLOAT and chooser.chance(60):
+        if self.image is not None and dtype.value == FLOAT and chooser.chance(55):
             as_image = self._image(st)
             if as_image is not None:
                 return as_image
@@ -97,6 +97,8 @@ class Leaves:
         value: bool | int | float | Expr = self._value(dtype)
         if self.symbol is not None and dtype.is_int and chooser.chance(40):
             value = self.symbol + 0
+        if self.image is not None and dtype == FLOAT and chooser.chance(50):
+            dtype = self.image
         return Constant(value, dtype, st)
 
     def plain(self, value: bool | int | float, shape: Shape, dtype: DType) -> Constant:

@@ -173,9 +173,20 @@ def _op(chooser: Chooser, kernel: Kernel, memory: Memory | None) -> OptOps:
     if not ops:
         return OptOps.NOLOCALS
     table = [
-        (op, WEIGHTS[op] * (memory.favour(kernel.applied_opts, op) if memory else 1)) for op in ops
+        (op, _weight(kernel, op) * (memory.favour(kernel.applied_opts, op) if memory else 1))
+        for op in ops
     ]
     return chooser.weighted(table)
+
+
+def _weight(kernel: Kernel, op: OptOps) -> int:
+    """Image outputs are led to where a mid-reduce upcast is legal: something grouped, no upcast."""
+    weight = WEIGHTS[op]
+    if not kernel.ast[0].dtype.is_image:
+        return weight
+    if kernel.group_dims:
+        return 12 * weight if op is OptOps.UPCASTMID else weight
+    return 4 * weight if op in (OptOps.GROUP, OptOps.GROUPTOP) else weight
 
 
 def positions(kernel: Kernel, op: OptOps) -> list[int]:
@@ -197,6 +208,9 @@ def fitting(chooser: Chooser, kernel: Kernel, op: OptOps) -> Opt:
         return Opt(op)
     if op is OptOps.TC:
         return Opt(op, chooser.choice((0, 0, 0, 1, 2)), chooser.choice((2, 2, 1, 0)))
+    if op is OptOps.UPCASTMID:
+        steps = [axis for axis in kernel.sts[0].unit_stride_axes() if axis in places]
+        return Opt(op, chooser.choice(steps or places), 4)
     at = _place(chooser, kernel, places)
     axis, extent = at - origin(kernel, RULES[op].origin), kernel.full_shape[at]
     if not isinstance(extent, int):

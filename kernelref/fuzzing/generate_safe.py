@@ -18,6 +18,8 @@ from kernelref.run.ranges import Range, analyse, whole_range
 WIDEST = Range(-64, 64, None)
 MARGIN = 1.05
 """How much wider than computed a range is taken: rounding leaves ideal ranges a little."""
+CLEAR = 1.1
+"""How far from the ends of an integer dtype a clamp keeps: by more than MARGIN."""
 
 
 def finite_range(value: Value) -> Range | None:
@@ -57,7 +59,8 @@ def fits(value: Value, dtype: DType) -> bool:
 def clamped(leaves: Leaves, value: Value, dtype: DType) -> Value:
     """A finite float kept between 0 (or the lowest, if near) and what `dtype` holds."""
     whole, of = whole_range(dtype), value.dtype.value
-    low, high = max(whole.low, -1000.0), min(whole.high, 1000.0)
+    low = max(float(math.trunc(whole.low / CLEAR)), -1000.0)
+    high = min(float(math.trunc(whole.high / CLEAR)), 1000.0)
 
     def no_less(number: Value, limit: float) -> Value:
         return Alu(Op.MAX, (number, leaves.plain(limit, value.shape, of)))

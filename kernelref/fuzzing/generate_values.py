@@ -83,11 +83,11 @@ class Values:
         if shared is not None:
             return shared
         free = self._reducible(shape)
-        if self.reduces and free and (budget <= 1 or self.chooser.chance(45)):
+        if self.reduces and free and (budget <= 1 or self.chooser.chance(28)):
             made: Value = self.reduction(shape, dtype, budget - 1, free)
         elif budget <= 1:
             made = self.leaves.leaf(shape, dtype)
-        elif self.chooser.chance(16):
+        elif self.chooser.chance(40 if self.leaves.image is not None else 20):
             made = self.cast(shape, dtype, budget - 1)
         else:
             made = self.alu(shape, dtype, budget - 1)
@@ -177,6 +177,9 @@ class Values:
     def cast(self, shape: Shape, dtype: DType, budget: int) -> Value:
         """A cast to `dtype`, or a bitcast from one of its width."""
         chooser = self.chooser
+        if self.leaves.image is not None and dtype == FLOAT and chooser.chance(60):
+            source = chooser.weighted(self.palette)
+            return Cast(self.value(shape, source, budget), self.leaves.image)
         widths = [group for group in SAME_BITS if dtype in group]
         if widths and chooser.chance(25):
             source = chooser.choice([other for other in widths[0] if other != dtype])
@@ -276,7 +279,7 @@ class Values:
     def _at_least(self, shape: Shape, dtype: DType, budget: int, low: float) -> Value:
         """A float that is mostly no less than `low`: a pole is defined, but says nothing."""
         value = self.value(shape, dtype, budget)
-        if self.chooser.chance(30):
+        if self.chooser.chance(65):
             return value
         return Alu(Op.MAX, (value, self.leaves.plain(low, shape, dtype)))
 

@@ -45,13 +45,13 @@ class Moves:
 READ = Moves(
     (
         ("permute", 5), ("expand", 5), ("shrink", 3), ("pad", 4), ("flip", 2), ("every", 2),
-        ("reshape", 4), ("windows", 3),
+        ("reshape", 5), ("windows", 5),
     ),
     none=35,
 )  # fmt: skip
 """Loads."""
 
-MASKED = Moves((("pad", 6), ("reshape", 3), ("shrink", 2), ("permute", 1), ("expand", 1)), none=70)
+MASKED = Moves((("pad", 6), ("reshape", 3), ("shrink", 2), ("permute", 1), ("expand", 1)), none=60)
 """Constants: what is not masked is the same everywhere."""
 
 PLACED = Moves(

@@ -1,0 +1,126 @@
+"""A store keeps whole cases, whatever happens to the process that writes them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+
+from kernelref.errors import InvalidInput
+from kernelref.fuzzing.campaign_case import CaseResult, Plan
+from kernelref.fuzzing.campaign_check import Ending, Stage
+from kernelref.fuzzing.campaign_store import FILE, Store
+from kernelref.opt.opt import Opt, OptOps
+from kernelref.run.outcome import Outcome
+
+LOCAL = Opt(OptOps.LOCAL, 0, 4)
+PASSED = CaseResult(
+    0,
+    Ending(Stage.OPTIMISED, Outcome.PASS),
+    (LOCAL,),
+    1,
+    640,
+    ("ADD float none",),
+    ("padding UNKNOWN",),
+)
+WRONG = CaseResult(
+    1,
+    Ending(Stage.OPTIMISED, Outcome.WRONG_VALUE, "x"),
+    (LOCAL,),
+    0,
+    64,
+    ("ADD float none",),
+    case="{}",
+)
+
+
+def test_what_is_recorded_is_read_back(tmp_path):
+    with Store(tmp_path, Plan()) as store:
+        assert store.record(PASSED) is False
+        assert store.record(WRONG) is True
+        assert store.record(replace(WRONG, number=2)) is False
+    with Store(tmp_path, Plan()) as store:
+        assert store.numbers() == {0, 1, 2}
+        assert store.outcomes() == {"PASS": 1, "WRONG_VALUE": 2}
+        assert store.unproved() == {"padding UNKNOWN": 1}
+        assert store.features() == {"ADD float none": 3}
+        assert list(store.generation(0, 2)) == [(["ADD float none"], (LOCAL,))] * 2
+        assert store.medians() == (64, 1)
+        (found,) = store.findings()
+        assert (found.key, found.cases, found.first) == (WRONG.key, 2, 1)
+        store.minimise(WRONG.key, "smaller")
+        assert store.findings()[0].smallest == "smaller"
+
+
+def test_the_first_case_of_a_finding_is_the_lowest_whatever_comes_first(tmp_path):
+    with Store(tmp_path, Plan()) as store:
+        store.record(replace(WRONG, number=9, case="late"))
+        store.record(replace(WRONG, number=4, case="early"))
+        (found,) = store.findings()
+        assert (found.first, found.text) == (4, "early")
+
+
+def test_a_case_is_recorded_once(tmp_path):
+    import sqlite3
+
+    with Store(tmp_path, Plan()) as store:
+        store.record(PASSED)
+        with pytest.raises(sqlite3.IntegrityError):
+            store.record(PASSED)
+        assert store.features() == {"ADD float none": 1}
+
+
+def test_another_campaign_is_refused(tmp_path):
+    with Store(tmp_path, Plan(seed=1)):
+        pass
+    with pytest.raises(InvalidInput, match="another seed"), Store(tmp_path, Plan(seed=2)):
+        pass
+
+
+def test_known_sequences_stay_those_of_the_first_day(tmp_path):
+    with Store(tmp_path, Plan(known=((LOCAL,),))):
+        pass
+    with Store(tmp_path, Plan()) as store:
+        assert store.plan.known == ((LOCAL,),)
+
+
+def test_a_file_that_is_no_store_is_refused(tmp_path):
+    (tmp_path / FILE).write_text("hello" * 1000)
+    with pytest.raises(InvalidInput, match="no campaign"), Store(tmp_path, Plan()):
+        pass
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from dataclasses import replace
+from kernelref.fuzzing.campaign_store import Store
+from kernelref.fuzzing.campaign_case import Plan
+from tests.fuzzing.test_campaign_store import PASSED
+with Store(Path(sys.argv[1]), Plan()) as store:
+    first = max(store.numbers(), default=-1) + 1
+    for number in range(first, first + 100000):
+        store.record(replace(PASSED, number=number))
+"""
+
+
+@pytest.mark.parametrize("delay", [0.05, 0.2, 0.4])
+def test_a_kill_at_any_moment_loses_nothing(tmp_path, delay):
+    for _ in range(2):
+        process = subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path)])
+        deadline = time.monotonic() + 60
+        while not (tmp_path / FILE).exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(delay)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    with Store(tmp_path, Plan()) as store:
+        numbers = store.numbers()
+        assert numbers == set(range(len(numbers)))
+        assert sum(store.outcomes().values()) == len(numbers)
+        assert store.features().get("ADD float none", 0) == len(numbers)
