@@ -143,7 +143,8 @@ def shared_races(program: lir.Program) -> Iterator[Part]:
                 says = f"element {element} of {array} in phase {number} is touched by"
                 yield Failure(Witness("work-items", says, (element,), items[0], items[1]))
                 return
-    yield Shown("enumerate", f"{len(phases)} phases of on-chip memory")
+    if any(phases):
+        yield Shown("enumerate", f"{len(phases)} phases of on-chip memory")
 
 
 def _race(touches: Sequence[Touch], size: int) -> tuple[int, tuple[int, int]] | None:

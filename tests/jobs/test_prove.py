@@ -1,0 +1,123 @@
+"""`prove` as a job: what it counts, whose fault it names, what a release's kernel comes to."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+
+import pytest
+
+from kernelref.errors import InvalidInput
+from kernelref.jobs.prove import ProveRequest, check_certificate, prove_kernels
+from kernelref.prove.portfolio import ENGINES
+from tests.shared_bugs import KERNEL_FILES, kernel_file
+
+CORPUS = ("corpus",)
+
+
+def request(*kernels: str, **more) -> ProveRequest:
+    return ProveRequest(kernels=kernels or CORPUS, **more)
+
+
+def test_the_seeds_are_proved_under_hand_coded_opts() -> None:
+    report = prove_kernels(request("corpus/seeds", opts="hand-coded", sample=40, seed=3))
+    found = report.as_json()
+    assert found["kernels"] == 40
+    assert found["proved"] == found["obligations"] == 40 * 15
+    assert found["refuted"] == found["unknown"] == found["unsupported"] == 0
+    assert not found["findings"]
+    assert sum(found["engines"].values()) > found["obligations"]
+    assert found["median_ms"] > found["index_median_ms"] > 0
+
+
+def test_known_faults_of_releases_are_refuted_and_blamed() -> None:
+    report = prove_kernels(request("corpus/known"))
+    wrong = {
+        (f["kernel"].rpartition("/")[2].removesuffix(".json"), f["obligation"]): f
+        for f in report.findings
+        if f["verdict"] == "REFUTED"
+    }
+    assert ("extent-one-summed-twice", "reduction") in wrong
+    for name in ("padded-second-reduce", "padded-sum-of-not", "padded-remainder-traps"):
+        finding = wrong[name, "padding"]
+        assert finding["blame"] == "PADTO(1, 32)"
+        assert finding["witness"]
+    assert report.refuted == len(wrong)
+
+
+def test_random_legal_opts_are_proved_and_repeat() -> None:
+    twice = [
+        prove_kernels(request("corpus/seeds", opts="random:5:4", sample=20, seed=1)).as_json()
+        for _ in range(2)
+    ]
+    for found in twice:
+        assert found["refuted"] == found["unknown"] == 0
+    timeless = [
+        {k: v for k, v in found.items() if not k.endswith("_ms") and k != "seconds"}
+        for found in twice
+    ]
+    assert timeless[0] == timeless[1]
+
+
+def test_the_verdicts_do_not_depend_on_the_engines() -> None:
+    base = request("corpus/seeds", opts="hand-coded", sample=12, seed=5)
+    counts = []
+    for off in ("syntactic", "digits", "enumerate"):
+        engines = tuple(name for name in ENGINES if name != off)
+        report = prove_kernels(replace(base, engines=engines))
+        counts.append((report.as_json()["proved"], report.refuted))
+    whole = prove_kernels(base)
+    proved = whole.as_json()["proved"]
+    assert all(refuted == 0 for _, refuted in counts)
+    syntactic, digits, enumerate_ = (count for count, _ in counts)
+    assert syntactic == digits == proved
+    # Races in on-chip memory are decided by enumeration alone.
+    assert proved - 12 <= enumerate_ < proved
+
+
+def test_a_certificate_of_one_kernel_is_written_and_checked(tmp_path) -> None:
+    path = tmp_path / "certificate.json"
+    prove_kernels(request("corpus/seeds/matmul.json", opts="hand-coded", certificate=path))
+    checked = check_certificate(path)
+    assert (checked.refuted, checked.unproved, checked.differences) == (0, 0, ())
+    document = json.loads(path.read_text())
+    document["obligations"][0]["verdict"] = "REFUTED"
+    document["obligations"].pop()
+    path.write_text(json.dumps(document))
+    differences = check_certificate(path).differences
+    assert any("stated REFUTED, found PROVED" in line for line in differences)
+    assert any("stated nothing, found PROVED" in line for line in differences)
+
+
+def test_a_certificate_is_of_one_kernel(tmp_path) -> None:
+    with pytest.raises(InvalidInput, match="of one kernel"):
+        prove_kernels(request("corpus/seeds", certificate=tmp_path / "c.json"))
+
+
+def test_what_cannot_be_read_is_named(tmp_path) -> None:
+    path = tmp_path / "lines.txt.gz"
+    path.write_bytes(gzip.compress(b"not a kernel\n"))
+    report = prove_kernels(request(str(path)))
+    assert report.kernels == 0
+    assert "lines.txt.gz:1" in report.unreadable[0]
+
+
+def test_two_processes_find_what_one_finds() -> None:
+    one, two = (
+        prove_kernels(request("corpus/seeds", sample=10, seed=9, jobs=jobs)).as_json()
+        for jobs in (1, 2)
+    )
+    assert one["proved"] == two["proved"]
+    assert one["kernels"] == two["kernels"] == 10
+
+
+@pytest.mark.parametrize("name", KERNEL_FILES)
+def test_real_kernels_under_hand_coded_opts_are_proved(name) -> None:
+    rules = name.removesuffix(".txt.gz")
+    report = prove_kernels(
+        request(str(kernel_file(name)), sample=25, seed=4, opts="hand-coded", rules=rules)
+    )
+    found = report.as_json()
+    assert found["kernels"] == 25
+    assert found["proved"] == found["obligations"] == 25 * 15
