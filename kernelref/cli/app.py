@@ -16,6 +16,7 @@ from kernelref.cli.importing import import_log
 from kernelref.cli.prove import prove
 from kernelref.cli.replay import replay
 from kernelref.cli.run import run
+from kernelref.cli.selftest import selftest
 from kernelref.cli.show import show
 from kernelref.cli.verb import verb
 
@@ -28,6 +29,7 @@ VERBS: dict[str, Callable[..., Exit]] = {
     "conform": conform,
     "fuzz": fuzz,
     "prove": prove,
+    "selftest": selftest,
     "bench": bench,
 }
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import kernelref
 from kernelref.errors import InvalidInput
+from kernelref.fuzzing.mutants.question import Probe
 
 CONFORM = "CONFORM"
 """Noticed only by holding kernels to a release: another layout of the same computation."""
@@ -19,6 +20,8 @@ REFUTED = "REFUTED"
 """Noticed by the law of an opt: its axis map and its ShapeTrackers disagree."""
 ACCEPTED = "ACCEPTED"
 """An opt that must be refused was accepted, and the kernel is right all the same."""
+MISSED = "MISSED"
+"""A kernel that is wrong did not end in the outcome that says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +53,8 @@ class Edit:
 class Mutant:
     """A planted fault.
 
-    `says` is the mistake in words. `expects` is how a run of the input `probe` must end with it: an
-    outcome, or CONFORM, REFUTED, ACCEPTED; "" when whatever is noticed first will do. `beside` is
+    `says` is the mistake in words. `expects` is how the input `probe` must end with it: an outcome,
+    or CONFORM, REFUTED, ACCEPTED, MISSED; "" when whatever is noticed first will do. `beside` is
     another mutant that is planted too: faults of the machine show on kernels that are wrong.
     `equivalent` is the reason why nothing can notice it.
     """
@@ -59,7 +62,7 @@ class Mutant:
     name: str
     edits: tuple[Edit, ...]
     says: str
-    probe: str = ""
+    probe: Probe | None = None
     expects: str = ""
     beside: str = ""
     equivalent: str = ""
@@ -69,6 +72,11 @@ class Mutant:
     def modules(self) -> tuple[str, ...]:
         """The modules that it changes."""
         return tuple(dict.fromkeys(edit.module for edit in self.edits))
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether its own input must show it at once: not CONFORM, which takes many states."""
+        return self.probe is not None and self.expects not in ("", CONFORM)
 
 
 def region(source: str, qualified_name: str) -> tuple[int, int]:

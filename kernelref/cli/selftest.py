@@ -1,0 +1,44 @@
+"""`kernelref selftest`: do the checks notice faults that are planted in kernelref itself?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kernelref.cli import options
+from kernelref.cli.exits import Exit, exit_for
+
+
+def selftest(
+    mutants: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="MUTANTS", help="Names of mutants.", show_default="all"),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Each on its own input; those without one are left out.")
+    ] = False,
+    sample: options.Sample = None,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = None,
+    json: options.Json = False,
+) -> Exit:
+    """Plant faults in kernelref, one at a time, and tell what notices each."""
+    from kernelref.cli.output import print_json
+    from kernelref.cli.progress import progress
+    from kernelref.jobs.selftest import SelftestRequest
+    from kernelref.jobs.selftest import selftest as plant
+    from kernelref.report.selftest import summary
+
+    request = SelftestRequest(
+        names=tuple(mutants or ()), sample=sample, seed=seed, jobs=jobs, is_quick=quick
+    )
+    with progress("selftest") as report_progress:
+        report = plant(request, report_progress)
+    if json:
+        print_json(report.as_json())
+    else:
+        print(summary(report))
+    return exit_for(
+        harness_errors=0, findings=report.findings, unproved=0, executed=len(report.kills)
+    )

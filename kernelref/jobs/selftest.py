@@ -1,0 +1,137 @@
+"""`kernelref selftest`: mutants are planted one by one, and what notices each is told.
+
+It measures the checks, not the kernels: a mutant that nothing notices is a hole in what is checked.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from kernelref.fuzzing.mutants.kill import Kill, kills, probes_of
+from kernelref.fuzzing.mutants.mutant import Mutant
+from kernelref.fuzzing.mutants.registry import MUTANTS, mutant_named
+from kernelref.fuzzing.mutants.suite import make_suite
+from kernelref.jobs.progress import Progress, silent
+
+STATUSES = ("killed", "survived", "equivalent", "conform_only")
+
+
+@dataclass(frozen=True, slots=True)
+class SelftestRequest:
+    """What `selftest` was asked for: mutants by name (none: all), or a sample of them by `seed`.
+
+    `is_quick`: each mutant meets its own input only, and those without one are left out.
+    """
+
+    names: tuple[str, ...] = ()
+    sample: int | None = None
+    seed: int = 0
+    jobs: int | None = None
+    is_quick: bool = False
+
+
+@dataclass(slots=True)
+class SelftestReport:
+    """The kills in the order of the registry; `questions` and `states` count what was asked."""
+
+    kills: list[Kill] = field(default_factory=list)
+    questions: int = 0
+    states: int = 0
+    seconds: float = 0.0
+
+    def having(self, status: str) -> list[Kill]:
+        """The kills of one status."""
+        return [kill for kill in self.kills if kill.status == status]
+
+    @property
+    def unexpected(self) -> list[Kill]:
+        """Those that ended in another way than the registry says."""
+        return [kill for kill in self.kills if kill.is_unexpected]
+
+    @property
+    def findings(self) -> int:
+        """Mutants that show a hole in the checks or a wrong word in the registry."""
+        return len({kill.mutant.name for kill in (*self.having("survived"), *self.unexpected)})
+
+    def as_json(self) -> dict[str, Any]:
+        """The object that `selftest --json` prints."""
+        killed = self.having("killed")
+        return {
+            "verb": "selftest",
+            "mutants": len(self.kills),
+            **{status: len(self.having(status)) for status in STATUSES},
+            "at_import": sum(kill.verdict.at_import for kill in killed),
+            "by_outcome": _counted(kill.verdict.ended.outcome for kill in killed),
+            "by_layer": _counted(layer_of(kill.mutant) for kill in self.kills),
+            "by_origin": _counted(origin_of(kill.mutant) for kill in self.kills),
+            "questions": self.questions,
+            "states": self.states,
+            "seconds": round(self.seconds, 3),
+            "survivors": [kill.mutant.name for kill in self.having("survived")],
+            "unexpected": [_row(kill) for kill in self.unexpected],
+            "kills": [_row(kill) for kill in self.kills],
+        }
+
+
+def selftest(request: SelftestRequest, progress: Progress = silent) -> SelftestReport:
+    """Plant the mutants. Raises: InvalidInput for a name that is none."""
+    started = time.monotonic()
+    chosen = chosen_mutants(request)
+    progress(0, len(chosen), "asking the code as it is")
+    suite = make_suite(probes_of(chosen), is_whole=not request.is_quick)
+    report = SelftestReport(questions=len(suite.questions), states=len(suite.states))
+    processes = request.jobs or os.cpu_count() or 1
+    running = kills(chosen, MUTANTS, suite, processes=processes, only=request.is_quick)
+    for done, kill in enumerate(running, 1):
+        report.kills.append(kill)
+        survivors = len(report.having("survived"))
+        progress(done, len(chosen), f"{survivors} survived" if survivors else "")
+    order = {name: i for i, name in enumerate(MUTANTS)}
+    report.kills.sort(key=lambda kill: order[kill.mutant.name])
+    report.seconds = time.monotonic() - started
+    return report
+
+
+def chosen_mutants(request: SelftestRequest) -> list[Mutant]:
+    """The mutants that are asked for, in the order of the registry."""
+    found = [mutant_named(name) for name in request.names] or list(MUTANTS.values())
+    if request.is_quick:
+        found = [mutant for mutant in found if mutant.is_quick]
+    if request.sample is not None and request.sample < len(found):
+        found = random.Random(request.seed).sample(found, request.sample)
+    return found
+
+
+def layer_of(mutant: Mutant) -> str:
+    """The folder that a mutant changes."""
+    return mutant.modules[0].split(".")[1]
+
+
+def origin_of(mutant: Mutant) -> str:
+    """Who made it."""
+    return "drawn" if mutant.is_drawn else "by hand"
+
+
+def _counted(words: Any) -> dict[str, int]:
+    return dict(sorted(Counter(words).items()))
+
+
+def _row(kill: Kill) -> dict[str, Any]:
+    mutant, verdict = kill.mutant, kill.verdict
+    return {
+        "mutant": mutant.name,
+        "module": mutant.modules[0],
+        "origin": origin_of(mutant),
+        "status": kill.status,
+        "outcome": verdict.ended.outcome,
+        "expects": mutant.expects,
+        "input": verdict.probe,
+        "asked": verdict.asked,
+        "seconds": round(verdict.seconds, 3),
+        "detail": verdict.ended.detail,
+    }
