@@ -15,7 +15,7 @@ def bench(
         str,
         typer.Argument(
             metavar="WHAT",
-            help="read, host, device, views, reader, oracle or interp.",
+            help="read, host, device, views, reader, oracle, interp, fuzz or reach.",
             show_default=False,
         ),
     ],

@@ -14,6 +14,8 @@ from typing import Any
 
 from kernelref.cases.case import Case, Expect, Inputs, dump_case
 from kernelref.cases.sources import KernelSource, list_kernels, read_kernels, sample
+from kernelref.codegen.lower import lower
+from kernelref.codegen.program import Program
 from kernelref.codegen.target import Target
 from kernelref.errors import KernelRefError, Unsupported
 from kernelref.fuzzing.campaign_check import Ending, Stage, Subject
@@ -30,6 +32,10 @@ from kernelref.opt.limits import PRESETS, Limits
 from kernelref.opt.opt import Opt
 from kernelref.opt.rules.sets import SOUND
 from kernelref.optimizers.reference import chosen_by, load_heuristic
+from kernelref.prove.portfolio import Portfolio
+from kernelref.prove.subject import ANY, prove_program, prove_step
+from kernelref.prove.subject import Subject as Proof
+from kernelref.prove.verdict import Answer
 from kernelref.run.outcome import Outcome
 from kernelref.run.points import iteration_points, symbols
 
@@ -209,16 +215,18 @@ def reference_ladder(attempt: Attempt) -> Ending:
         return plain
     attempt.timed(Stage.OPTS)
     attempt.kernel = optimised(attempt, kernel)
+    attempt.timed(Stage.LOWER)
+    program = lower(attempt.kernel, ANY)
     if attempt.plan.proves:
         attempt.timed(Stage.PROOF)
-        ending = _proved(kernel, attempt.kernel, attempt.unproved.append)
+        ending = proved(kernel, attempt.kernel, program, attempt.unproved.append)
         if ending.outcome is not Outcome.PASS:
-            return _shrunk(attempt, kernel, ending, lambda after: _proved(kernel, after))
+            return _shrunk(attempt, kernel, ending, lambda after: proved(kernel, after))
     attempt.timed(Stage.OPTIMISED)
-    ending = subject.run(attempt.kernel, Stage.OPTIMISED)
+    ending = subject.judged(program, Stage.OPTIMISED)
     if ending.outcome in FINE:
         return ending
-    return _shrunk(attempt, kernel, ending, lambda after: subject.run(after, Stage.OPTIMISED))
+    return _shrunk(attempt, kernel, ending, lambda after: subject.run(after, Stage.OPTIMISED, ANY))
 
 
 def choose_kernel(attempt: Attempt) -> Ast:
@@ -269,16 +277,22 @@ def optimised(attempt: Attempt, kernel: Kernel) -> Kernel:
     return walked.kernel
 
 
-def _proved(
-    opened: Kernel, final: Kernel, unproved: Callable[[str], None] = lambda text: None
+def proved(
+    opened: Kernel,
+    final: Kernel,
+    program: Program | None = None,
+    unproved: Callable[[str], None] = lambda text: None,
 ) -> Ending:
-    """The obligations of a kernel; those that are neither proved nor refuted are noted."""
-    from kernelref.prove.portfolio import Portfolio
-    from kernelref.prove.subject import Subject as Proof
-    from kernelref.prove.subject import prove
-    from kernelref.prove.verdict import Answer
+    """The obligations of a kernel; those that are neither proved nor refuted are noted.
 
-    for verdict in prove(Proof.of(opened, final.applied_opts), Portfolio()):
+    `program` is what `final` was lowered to for ANY, if that was done already.
+    """
+    proof, portfolio = Proof.of(opened, final.applied_opts), Portfolio()
+    for verdict in (
+        *prove_step(proof.construction(), opened, portfolio),
+        *prove_step(proof.opts(), opened, portfolio),
+        *prove_program(final, portfolio, ANY, program),
+    ):
         if verdict.answer is Answer.REFUTED:
             name = verdict.obligation.value
             return Ending(Stage.PROOF, Outcome.WRONG_VALUE, str(verdict), f"{name} refuted")

@@ -152,6 +152,20 @@ def _interp(request: BenchRequest, _: Progress) -> Figures:
     return interp.run(request.kernels, request.sample, request.seed, 4)
 
 
+def _fuzz(request: BenchRequest, progress: Progress) -> Figures:
+    """Fuzz cases a second on the host and on devices, and by the way of a release's checker."""
+    from kernelref.jobs.benchmarks import fuzz
+
+    return fuzz.run(request.cases, request.seed, progress)
+
+
+def _reach(request: BenchRequest, progress: Progress) -> Figures:
+    """How many of the features of real kernels the generator makes, in `--cases` kernels."""
+    from kernelref.jobs.benchmarks import fuzz
+
+    return fuzz.reach(request.kernels, request.cases, request.seed, progress)
+
+
 def _places(request: BenchRequest) -> list[tuple[Place, Line | None]]:
     return list(with_lines(sample(list_kernels(request.kernels), request.sample, request.seed)))
 
@@ -164,4 +178,6 @@ BENCHMARKS: dict[str, Callable[[BenchRequest, Progress], Figures]] = {
     "reader": _reader,
     "oracle": _oracle,
     "interp": _interp,
+    "fuzz": _fuzz,
+    "reach": _reach,
 }
