@@ -47,6 +47,10 @@ def prove(
             show_default=False,
         ),
     ] = None,
+    generalise: Annotated[
+        bool,
+        typer.Option("--generalise", help="Say for which sizes each opt is right."),
+    ] = False,
     allow_unknown: Annotated[
         bool, typer.Option("--allow-unknown", help="Do not fail for what is left unproved.")
     ] = False,
@@ -87,6 +91,7 @@ def prove(
         optimizer=optimizer,
         engines=ENGINES if engines is None else tuple(engines.split(",")),
         certificate=certificate,
+        generalises=generalise,
         jobs=jobs or 1,
         budget=seconds(budget),
     )

@@ -41,6 +41,7 @@ class ProveRequest:
     optimizer: str = "reference"
     engines: tuple[str, ...] = ENGINES
     certificate: Path | None = None
+    generalises: bool = False
     jobs: int = 1
     budget: float | None = None
 
@@ -87,6 +88,7 @@ def prove_kernels(request: ProveRequest, progress: Progress = silent) -> ProveRe
         request.optimizer,
         portfolio_of(request.engines),
         wants_certificate=request.certificate is not None,
+        generalises=request.generalises,
     )
     places = sample(list_kernels(request.kernels), request.sample, request.seed)
     if request.certificate is not None and len(places) != 1:

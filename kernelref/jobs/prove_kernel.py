@@ -22,6 +22,7 @@ from kernelref.optimizers.dialect import translate
 from kernelref.optimizers.interface import State
 from kernelref.optimizers.reference import chosen_by, load_heuristic
 from kernelref.prove.certificate import certificate_to_json
+from kernelref.prove.generalise import Generalised, generalise
 from kernelref.prove.portfolio import DEFAULT, Portfolio
 from kernelref.prove.step import opts_step
 from kernelref.prove.subject import Subject, prove, prove_step
@@ -40,6 +41,7 @@ class Settings:
     optimizer: str = REFERENCE
     portfolio: Portfolio = DEFAULT
     wants_certificate: bool = False
+    generalises: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class Finished:
     blame: str = ""
     seconds: float = 0.0
     certificate: Any = None
+    generalised: tuple[Generalised, ...] = ()
 
     @property
     def index_seconds(self) -> float:
@@ -118,7 +121,18 @@ def _finish(
         blame=blame,
         seconds=seconds,
         certificate=certificate,
+        generalised=_generalised(settings, subject),
     )
+
+
+def _generalised(settings: Settings, subject: Subject) -> tuple[Generalised, ...]:
+    """For which sizes each opt is right by itself, if that was asked for."""
+    found: list[Generalised] = []
+    kernel = subject.opened
+    for opt in subject.final.applied_opts if settings.generalises else ():
+        found.append(generalise(kernel, opt, settings.portfolio))
+        kernel = kernel.apply_opt(opt)
+    return tuple(found)
 
 
 def _blame(subject: Subject, verdicts: tuple[Verdict, ...], portfolio: Portfolio) -> str:

@@ -35,6 +35,7 @@ class ProveReport:
     accepted_by_op: Counter[str] = field(default_factory=Counter)
     skipped_opts: Counter[str] = field(default_factory=Counter)
     findings: list[dict[str, Any]] = field(default_factory=list)
+    generalised: list[dict[str, Any]] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
@@ -55,6 +56,16 @@ class ProveReport:
         self.times.append(done.seconds)
         self.index_times.append(done.index_seconds)
         self.accepted_by_op.update(opt.op.value for opt in done.opts)
+        self.generalised += [
+            {
+                "kernel": done.kernel,
+                "opt": [found.opt.op.value, found.opt.axis, found.opt.amt],
+                "condition": found.condition,
+                "verdict": found.verdict.answer.value,
+                "reason": found.verdict.reason,
+            }
+            for found in done.generalised
+        ]
         for verdict in done.verdicts:
             self.answers[verdict.answer] += 1
             held = self.by_obligation.setdefault(verdict.obligation.value, Counter())
@@ -118,6 +129,7 @@ class ProveReport:
             "stopped_early": self.stopped_early,
             "unreadable": list(self.unreadable),
             "faults": list(self.faults),
+            "generalised": list(self.generalised),
             "findings": list(self.findings),
         }
 

@@ -42,6 +42,12 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
         yield "stopped early: the budget was spent"
     for fault in found["faults"]:
         yield f"fault of kernelref: {fault}"
+    for one in found["generalised"]:
+        op, axis, amount = one["opt"]
+        says = (
+            "is right whenever" if one["verdict"] == "PROVED" else "unknown whether right whenever"
+        )
+        yield f"{one['kernel']}: {op}({axis}, {amount}) {says} {one['condition']}"
     findings = found["findings"]
     if findings:
         yield f"{len(findings):,} not proved:"

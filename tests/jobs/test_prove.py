@@ -90,6 +90,15 @@ def test_a_certificate_of_one_kernel_is_written_and_checked(tmp_path) -> None:
     assert any("stated nothing, found PROVED" in line for line in differences)
 
 
+def test_opts_are_generalised_on_request() -> None:
+    found = prove_kernels(
+        request("corpus/seeds/matmul.json", opts="hand-coded", generalises=True)
+    ).as_json()["generalised"]
+    assert found
+    assert {one["verdict"] for one in found} == {"PROVED"}
+    assert all("divides" in one["condition"] for one in found)
+
+
 def test_a_certificate_is_of_one_kernel(tmp_path) -> None:
     with pytest.raises(InvalidInput, match="of one kernel"):
         prove_kernels(request("corpus/seeds", certificate=tmp_path / "c.json"))
