@@ -124,6 +124,9 @@ class OpPrinter:
             raise Unsupported("bitcast-width", f"{source} to {dtype}")
         if BOOL in (source, dtype):
             return self.convert(value, source, dtype)
+        if source.is_int and source.bits < 32 and not value.isidentifier():
+            # A literal is an int, of which as_ushort and the like want no part.
+            value = f"({self.types.register(source)}){value}"
         if self.types.is_emulated(source):
             value = self.call("bfloat16_bits" if source == BFLOAT16 else "half_bits", value)
             source = UINT16
