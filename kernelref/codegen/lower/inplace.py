@@ -18,6 +18,12 @@ ENUMERATED_POINTS = 1 << 22
 """Larger spaces, and symbolic ones, are judged by their expressions alone."""
 
 
+def is_in_place(kernel: Kernel) -> bool:
+    """Whether it reads a buffer that it stores to."""
+    stored = {store.buffer for store in kernel.ast}
+    return any(isinstance(node, Load) and node.buffer in stored for node in kernel.index)
+
+
 def check_in_place(kernel: Kernel, indices: Indices) -> None:
     """Refuse a kernel in which one work-item reads what another one may have overwritten.
 

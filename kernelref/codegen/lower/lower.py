@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kernelref.codegen.lower.block import Block, Env, Place
 from kernelref.codegen.lower.indices import Indices
-from kernelref.codegen.lower.inplace import check_in_place
+from kernelref.codegen.lower.inplace import check_in_place, is_in_place
 from kernelref.codegen.lower.launch import Launch, launch_of
 from kernelref.codegen.lower.memory import arguments
 from kernelref.codegen.lower.reductions import Reductions
@@ -80,6 +80,9 @@ def _reduce_together(kernel: Kernel, values: Values, reductions: Reductions, env
             values.run(reductions.part(values, node, env))
         elif reductions.holds_shared(node):
             values.operand(node, env)
+    if kernel.axes_of(*GROUPS) and is_in_place(kernel):
+        # All of them may have read what the first one is about to overwrite.
+        reductions.is_unseen = True
     reductions.synchronise(values.outermost)
 
 
