@@ -95,11 +95,13 @@ class Campaign:
                     return
                 broken = self._collect()
                 if broken:
-                    executor.shutdown(wait=False, cancel_futures=True)
+                    executor.shutdown(wait=False)
                     alone.extend(self._separated(broken))
                     executor = self.open_executor()
         finally:
-            executor.shutdown(wait=True, cancel_futures=True)
+            for future in self._active:
+                future.cancel()
+            executor.shutdown(wait=True)
 
     def _is_finished(self, *, is_over: bool) -> bool:
         """Whether nothing is under way on a device either; when time is up nobody waits for it."""

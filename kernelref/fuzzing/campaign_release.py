@@ -109,7 +109,7 @@ def _run(attempt: Attempt, pair: Pair) -> Ending:
 
 
 def _optimise(attempt: Attempt, pair: Pair) -> Ending | None:
-    """Heuristics, or actions one by one; how the release fell over, if it did."""
+    """Heuristics, or actions that the release's search would keep; how it fell over, if it did."""
     chooser = attempt.chooser
     if chooser.chance(HEURISTICS_PERCENT):
         how = chooser.choice((Heuristics.HAND_CODED, Heuristics.ENGINE))
@@ -119,21 +119,22 @@ def _optimise(attempt: Attempt, pair: Pair) -> Ending | None:
             return _fell(Stage.OPTS, theirs)
         return _apart(pair)
     actions = opened(attempt.plan.optimizer).actions()
-    for _ in range(8 * MOST_OPTS):
-        opt = chooser.choice(actions)
-        if not _is_moderate_after(pair.ours.kernel, opt):
-            continue
-        theirs = pair.theirs.apply(opt)
-        ending = _asked(attempt, pair, opt, theirs)
+    for _ in range(chooser.integer(1, MOST_OPTS)):
+        kept = pair.theirs.kept_actions()
+        if isinstance(kept, Broke):
+            return _fell(Stage.OPTS, kept)
+        moderate = [i for i in kept if _is_moderate_after(pair.ours.kernel, actions[i])]
+        if not moderate:
+            break
+        opt = actions[chooser.choice(moderate)]
+        ending = _asked(attempt, pair, opt, pair.theirs.apply(opt))
         if ending is not None:
             return ending
-        if len(pair.theirs.state.applied_opts) >= MOST_OPTS:
-            break
     return _apart(pair)
 
 
 def _is_moderate_after(kernel: Kernel, opt: Opt) -> bool:
-    """Whether the search would keep what the opt makes; what is refused costs nothing."""
+    """Whether what the opt makes is worth waiting for; what the reference refuses is."""
     after = kernel.attempt(opt)
     return not isinstance(after, Kernel) or is_moderate(after)
 

@@ -14,15 +14,17 @@ from typing import Any
 
 from kernelref.cases.case import read_case
 from kernelref.cases.corpus import corpus_files, slug
+from kernelref.cases.sources import list_kernels
 from kernelref.fuzzing.campaign import Campaign, Pace
 from kernelref.fuzzing.campaign_case import SAMPLED, CaseResult, Plan
 from kernelref.fuzzing.campaign_features import is_pair
 from kernelref.fuzzing.campaign_store import Store, StoredFinding
 from kernelref.jobs.fuzz_devices import DeviceRung
-from kernelref.jobs.fuzz_work import dask_cluster, process_pool, work
+from kernelref.jobs.fuzz_work import DaskExecutor, process_pool, work
 from kernelref.jobs.progress import Progress, silent
 from kernelref.jobs.run import target_named
 from kernelref.opt.opt import Opt
+from kernelref.optimizers.names import open_optimizer
 from kernelref.run.devices import INTERPRETER
 
 SEVERITY = (
@@ -52,6 +54,9 @@ def fuzz(request: FuzzRequest, progress: Progress = silent) -> dict[str, Any]:
 
     Raises: InvalidInput, DeviceError, ReleaseMissingError.
     """
+    open_optimizer(request.optimizer).close()
+    if request.kernels:
+        list_kernels(request.kernels)
     with tempfile.TemporaryDirectory(prefix="kernelref-fuzz-") as scratch:
         plan = Plan(
             seed=request.seed,
@@ -99,7 +104,7 @@ class _Run:
 
     def _executor(self, jobs: int) -> Callable[[], Executor]:
         if self.request.scheduler is not None:
-            return partial(dask_cluster, self.request.scheduler)
+            return partial(DaskExecutor, self.request.scheduler)
         return partial(process_pool, jobs)
 
     def _watch(self, result: CaseResult) -> None:

@@ -1,0 +1,141 @@
+"""`fuzz`: what its report says, and that a planted fault comes out of a whole campaign."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from kernelref.cases.case import Case, dump_case, read_case, write_case
+from kernelref.errors import InvalidInput
+from kernelref.fuzzing.campaign_case import CaseResult, Plan
+from kernelref.fuzzing.campaign_check import Ending, Stage
+from kernelref.ir.builder import buffer, kernel
+from kernelref.jobs.fuzz import FuzzRequest, fuzz, known_sequences
+from kernelref.jobs.fuzz_devices import finished
+from kernelref.jobs.run_report import Ending as Ran
+from kernelref.jobs.run_report import Pair
+from kernelref.opt.opt import Opt, OptOps
+from kernelref.run.outcome import Outcome
+from tests.cli.command import command, documented
+from tests.fuzzing.test_campaign import Inline
+
+
+def test_a_small_campaign_is_clean_and_goes_on(tmp_path):
+    first = fuzz(FuzzRequest(cases=24, jobs=1, store=tmp_path))
+    assert first["cases"] == first["new_cases"] == 24
+    assert set(first["outcomes"]) <= {"PASS", "UNSUPPORTED"}
+    assert first["findings_total"] == 0
+    again = fuzz(FuzzRequest(cases=40, jobs=1, store=tmp_path))
+    assert (again["cases"], again["new_cases"]) == (40, 16)
+    assert again["features"] >= first["features"]
+
+
+def test_kernels_of_a_file_are_taken_in_turn(tmp_path):
+    path = tmp_path / "one.json"
+    write_case(Case(kernel(buffer(1, (12, 20)).sum(1)), title="rows"), path)
+    report = fuzz(FuzzRequest(cases=6, jobs=1, kernels=(str(path),)))
+    assert report["outcomes"] == {"PASS": 6}
+    assert report["features"] == 3
+
+
+HEURISTIC = """
+from kernelref.opt.kernel import Kernel
+from kernelref.opt.opt import Opt, OptOps
+
+
+def groups(kernel):
+    opts = [Opt(OptOps.GROUP, 0, 2), Opt(OptOps.UPCAST, 0, 2)]
+    for opt in opts:
+        after = kernel.attempt(opt)
+        kernel = after if isinstance(after, Kernel) else kernel
+    return kernel
+"""
+
+
+def test_a_heuristic_of_a_user_is_put_through_the_same(tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text(HEURISTIC)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    report = fuzz(FuzzRequest(cases=8, jobs=1, optimizer="reference:mine:groups"))
+    assert report["cases"] == 8
+    assert set(report["outcomes"]) <= {"PASS", "UNSUPPORTED"}
+    sys.modules.pop("mine", None)
+
+
+def test_a_store_of_another_campaign_is_refused(tmp_path):
+    fuzz(FuzzRequest(cases=1, jobs=1, store=tmp_path))
+    with pytest.raises(InvalidInput, match="another seed"):
+        fuzz(FuzzRequest(cases=1, jobs=1, seed=9, store=tmp_path))
+
+
+def test_the_corpus_gives_sequences_to_change():
+    assert any(len(sequence) > 1 for sequence in known_sequences())
+
+
+def _ran(device: str, outcome: Outcome) -> Ran:
+    return Ran(Pair("0", device), outcome, "element 3")
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "stage", "outcome", "reason"),
+    [
+        ([Outcome.PASS, Outcome.PASS], Stage.OPTIMISED, Outcome.PASS, ""),
+        ([Outcome.UNSUPPORTED, Outcome.PASS], Stage.OPTIMISED, Outcome.PASS, ""),
+        ([Outcome.WRONG_VALUE, Outcome.PASS], Stage.DEVICE, Outcome.WRONG_VALUE, "oclgrind"),
+        ([Outcome.CRASH, Outcome.CRASH], Stage.DEVICE, Outcome.CRASH, "oclgrind+pocl"),
+    ],
+)
+def test_a_device_that_disagrees_is_named(outcomes, stage, outcome, reason):
+    result = CaseResult(0, Ending(Stage.OPTIMISED, Outcome.PASS), case="{}")
+    ends = [_ran(name, o) for name, o in zip(("oclgrind", "pocl"), outcomes, strict=True)]
+    found = finished(result, ends)
+    assert (found.ending.stage, found.ending.outcome) == (stage, outcome)
+    assert found.ending.reason == reason
+    assert bool(found.case) == found.is_finding
+
+
+def test_what_a_device_says_of_a_finding_stands_with_it():
+    ending = Ending(Stage.OPTIMISED, Outcome.WRONG_VALUE, "host")
+    found = finished(CaseResult(0, ending, case="{}"), [_ran("pocl", Outcome.WRONG_VALUE)])
+    assert found.ending.detail == "host [pocl: WRONG_VALUE element 3]"
+
+
+def test_findings_come_out_of_a_campaign_as_case_files(tmp_path, monkeypatch):
+    """A worker that tells of a fault: one kind, the first case of it, and its file."""
+    text = dump_case(Case(kernel(buffer(1, (4,)) * 2.0), title="planted"))
+
+    def work(plan: Plan, chunk):
+        return [
+            CaseResult(
+                number,
+                Ending(Stage.OPTIMISED, Outcome.WRONG_VALUE if number % 5 == 3 else Outcome.PASS),
+                (Opt(OptOps.LOCAL, 0, 2),),
+                case=text,
+            )
+            for number in chunk.numbers
+        ]
+
+    monkeypatch.setattr("kernelref.jobs.fuzz.work", work)
+    monkeypatch.setattr("kernelref.jobs.fuzz.process_pool", lambda jobs: Inline())
+    report = fuzz(FuzzRequest(cases=20, jobs=1, store=tmp_path))
+    (found,) = report["findings"]
+    assert found["kind"] == "WRONG_VALUE at optimised: LOCAL"
+    assert (found["cases"], found["first_case"]) == (4, 3)
+    assert read_case(Path(found["file"])).title == "planted"
+
+
+def test_the_command_prints_what_the_docs_say(tmp_path):
+    ended = command("fuzz", "--cases", 5, "--jobs", 1, "--json", "--store", tmp_path)
+    assert ended.code == 0
+    assert set(ended.object) == documented("fuzz")
+    told = command("fuzz", "--cases", 5, "--jobs", 1, "--store", tmp_path)
+    assert told.code == 0
+    assert "5 cases of reference, 0 of them now" in told.out
+
+
+def test_the_command_says_what_is_wrong_with_its_arguments(tmp_path):
+    assert command("fuzz", "--cases", 1, "--optimizer", "nonsense").code == 2
+    assert command("fuzz", "--cases", 1, "--device", "nonsense").code == 2
+    assert command("fuzz", "--cases", 1, "--kernels", tmp_path / "none.json").code == 2
