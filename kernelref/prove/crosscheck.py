@@ -33,7 +33,7 @@ def is_here() -> bool:
 def crosscheck(claim: Claim, steps: int) -> Result:
     """What the second solver says. Units: `steps` cvc5's own resource units for one question."""
     if not is_here():
-        return GaveUp(ENGINE, "not installed: pip install 'kernelref[crosscheck]'")
+        return GaveUp(ENGINE, "not installed: pip install cvc5")
     try:
         questions = smtlib(claim)
     except Unsupported as error:
