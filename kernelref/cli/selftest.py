@@ -18,6 +18,10 @@ def selftest(
     quick: Annotated[
         bool, typer.Option("--quick", help="Each on its own input; those without one are left out.")
     ] = False,
+    draw: Annotated[
+        str | None,
+        typer.Option(metavar="SEED:COUNT", help="Mechanical mutants drawn anew, not the known."),
+    ] = None,
     sample: options.Sample = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
@@ -26,12 +30,17 @@ def selftest(
     """Plant faults in kernelref, one at a time, and tell what notices each."""
     from kernelref.cli.output import print_json
     from kernelref.cli.progress import progress
-    from kernelref.jobs.selftest import SelftestRequest
+    from kernelref.jobs.selftest import SelftestRequest, parse_drawn
     from kernelref.jobs.selftest import selftest as plant
     from kernelref.report.selftest import summary
 
     request = SelftestRequest(
-        names=tuple(mutants or ()), sample=sample, seed=seed, jobs=jobs, is_quick=quick
+        names=tuple(mutants or ()),
+        sample=sample,
+        seed=seed,
+        jobs=jobs,
+        is_quick=quick,
+        drawn=parse_drawn(draw),
     )
     with progress("selftest") as report_progress:
         report = plant(request, report_progress)

@@ -12,6 +12,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from kernelref.errors import InvalidInput
+from kernelref.fuzzing.mutants.draw import fresh
 from kernelref.fuzzing.mutants.kill import Kill, kills, probes_of
 from kernelref.fuzzing.mutants.mutant import Mutant
 from kernelref.fuzzing.mutants.registry import MUTANTS, mutant_named
@@ -25,7 +27,8 @@ STATUSES = ("killed", "survived", "equivalent", "conform_only")
 class SelftestRequest:
     """What `selftest` was asked for: mutants by name (none: all), or a sample of them by `seed`.
 
-    `is_quick`: each mutant meets its own input only, and those without one are left out.
+    `is_quick`: each mutant meets its own input only, and those without one are left out. `drawn`,
+    a seed and a count: mutants drawn anew instead.
     """
 
     names: tuple[str, ...] = ()
@@ -33,6 +36,7 @@ class SelftestRequest:
     seed: int = 0
     jobs: int | None = None
     is_quick: bool = False
+    drawn: tuple[int, int] | None = None
 
 
 @dataclass(slots=True)
@@ -91,7 +95,7 @@ def selftest(request: SelftestRequest, progress: Progress = silent) -> SelftestR
         report.kills.append(kill)
         survivors = len(report.having("survived"))
         progress(done, len(chosen), f"{survivors} survived" if survivors else "")
-    order = {name: i for i, name in enumerate(MUTANTS)}
+    order = {mutant.name: i for i, mutant in enumerate(chosen)}
     report.kills.sort(key=lambda kill: order[kill.mutant.name])
     report.seconds = time.monotonic() - started
     return report
@@ -99,6 +103,8 @@ def selftest(request: SelftestRequest, progress: Progress = silent) -> SelftestR
 
 def chosen_mutants(request: SelftestRequest) -> list[Mutant]:
     """The mutants that are asked for, in the order of the registry."""
+    if request.drawn is not None:
+        return fresh(*request.drawn)
     found = [mutant_named(name) for name in request.names] or list(MUTANTS.values())
     if request.is_quick:
         found = [mutant for mutant in found if mutant.is_quick]
@@ -115,6 +121,16 @@ def layer_of(mutant: Mutant) -> str:
 def origin_of(mutant: Mutant) -> str:
     """Who made it."""
     return "drawn" if mutant.is_drawn else "by hand"
+
+
+def parse_drawn(text: str | None) -> tuple[int, int] | None:
+    """SEED:COUNT. Raises: InvalidInput."""
+    if text is None:
+        return None
+    match text.split(":"):
+        case [seed, count] if all(word.isascii() and word.isdecimal() for word in (seed, count)):
+            return int(seed), int(count)
+    raise InvalidInput("write SEED:COUNT", where=f"--draw {text[:40]}")
 
 
 def _counted(words: Any) -> dict[str, int]:

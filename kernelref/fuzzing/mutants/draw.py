@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelref.errors import InvalidInput
-from kernelref.fuzzing.mutants.mutant import Edit, source_of
+from kernelref.fuzzing.mutants.mutant import Edit, Mutant, source_of
 from kernelref.fuzzing.mutants.sites import Site, sites
 
 SEED = 4
@@ -77,6 +77,17 @@ def redrawn(kept: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if all(entry["name"] != other["name"] for other in alive):
             alive.append(entry)
     return alive[:COUNT]
+
+
+def fresh(seed: int, count: int) -> list[Mutant]:
+    """Mutants drawn anew, which no input was made for: they measure what the suite sees."""
+    found: dict[str, Mutant] = {}
+    for site in drawn_order(seed):
+        if len(found) == count:
+            break
+        name = name_of(site)
+        found.setdefault(name, Mutant(name, (site.edit,), site.kind, is_drawn=True))
+    return list(found.values())
 
 
 def name_of(site: Site) -> str:
