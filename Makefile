@@ -8,11 +8,13 @@ SEED ?= 1
 
 .PHONY: fuzz test check setup lock clean
 
-# Kernels of real models under random legal opts, until the budget is spent.
+# Random kernels under random opts until the time is up: proved, interpreted, run on the embedded
+# OpenCL device. What is found is kept in build/fuzz.
 fuzz: setup
 	.venv/bin/kernelref doctor
-	.venv/bin/kernelref run corpus --rules sound --opts random:$(SEED):4 --cases 100000 \
-	  --device pocl --budget $(BUDGET)
+	@rm -rf build/fuzz
+	.venv/bin/kernelref fuzz --device interp --device pocl --seed $(SEED) --budget $(BUDGET) \
+	  --store build/fuzz
 
 test: setup
 	.venv/bin/python -m pytest $(PYTEST_FLAGS)

@@ -7,6 +7,7 @@ chunk: the cases of it are tried again one by one, and one that kills its worker
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -33,8 +34,13 @@ class Later(Protocol):
         """How many have not come back."""
         ...
 
+    @property
+    def is_full(self) -> bool:
+        """Whether no new case should be begun now."""
+        ...
+
     def put(self, result: CaseResult) -> None:
-        """Take a case; may wait while too many are pending."""
+        """Take a case."""
         ...
 
     def ready(self) -> list[CaseResult]:
@@ -71,20 +77,25 @@ class Campaign:
     stopped_early: bool = False
     _done: set[int] = field(default_factory=set)
     _ended: int = 0
+    _deadline: float = math.inf
     _active: dict[Future[list[CaseResult]], Chunk] = field(default_factory=dict)
 
     def run(self) -> None:
         """Go on until there are enough cases or the budget is spent."""
-        deadline = None if self.pace.budget is None else time.monotonic() + self.pace.budget
+        if self.pace.budget is not None:
+            self._deadline = time.monotonic() + self.pace.budget
         self._done = self.store.numbers()
         waiting = self._chunks()
         alone: deque[Chunk] = deque()
         executor = self.open_executor()
         try:
             while True:
-                is_over = deadline is not None and time.monotonic() > deadline
-                self.stopped_early |= is_over
-                room = 0 if is_over else 1 if alone else 2 * self.pace.jobs
+                is_over = self._is_over()
+                if is_over and not self.stopped_early:
+                    self.stopped_early = True
+                    self._drop_waiting()
+                is_full = is_over or (self.later is not None and self.later.is_full)
+                room = 0 if is_full else 1 if alone else 2 * self.pace.jobs
                 while len(self._active) < room:
                     chunk = alone.popleft() if alone else next(waiting, None)
                     if chunk is None:
@@ -102,6 +113,15 @@ class Campaign:
             for future in self._active:
                 future.cancel()
             executor.shutdown(wait=True)
+
+    def _is_over(self) -> bool:
+        """Whether time is up."""
+        return time.monotonic() > self._deadline
+
+    def _drop_waiting(self) -> None:
+        """Take back the chunks that no worker has begun."""
+        for future in [future for future in self._active if future.cancel()]:
+            del self._active[future]
 
     def _is_finished(self, *, is_over: bool) -> bool:
         """Whether nothing is under way on a device either; when time is up nobody waits for it."""
@@ -138,7 +158,10 @@ class Campaign:
             self._ended += 1
 
     def _collect(self) -> list[Chunk]:
-        """Keep what is finished; the chunks whose worker died."""
+        """Keep what is finished; the chunks whose worker died.
+
+        When time is up no device is asked any more: such a case is made again by the next call.
+        """
         broken: list[Chunk] = []
         for result in self.later.ready() if self.later is not None else ():
             self.record(result)
@@ -150,10 +173,10 @@ class Campaign:
                 broken.append(chunk)
                 continue
             for result in results:
-                if self.later is not None and result.launches:
-                    self.later.put(result)
-                else:
+                if self.later is None or not result.launches:
                     self.record(result)
+                elif not self._is_over():
+                    self.later.put(result)
         if broken:
             broken += self._active.values()
             self._active.clear()

@@ -194,6 +194,18 @@ class Store:
         middle = len(points) // 2
         return (points[middle], opts[middle]) if points else (0, 0)
 
+    def opts(self) -> Counter[str]:
+        """How often each kind of opt was applied."""
+        found: Counter[str] = Counter()
+        for (text,) in self._db.execute("select opts from cases"):
+            found.update(opt.op.value for opt in _opts(text))
+        return found
+
+    def refused(self) -> int:
+        """How many opts were asked for and refused."""
+        (count,) = self._db.execute("select coalesce(sum(refused), 0) from cases").fetchone()
+        return int(count)
+
     def findings(self) -> list[StoredFinding]:
         """The kinds of findings, by the number of the first case."""
         rows = self._db.execute(

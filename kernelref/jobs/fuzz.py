@@ -32,6 +32,10 @@ SEVERITY = (
     "INDEX_OVERFLOW", "TRAP", "CRASH", "TIMEOUT", "OUT_OF_MEMORY", "BUILD_ERROR", "BROKE",
 )  # fmt: skip
 
+CHUNK = 16
+DEVICE_CHUNK = 4
+"""Cases that a worker is given at a time; few where a device is what they will wait for."""
+
 
 @dataclass(frozen=True, slots=True)
 class FuzzRequest:
@@ -97,7 +101,12 @@ class _Run:
             store,
             work,
             self._executor(jobs),
-            Pace(jobs, request.cases if is_bounded else 1000, request.budget),
+            Pace(
+                jobs,
+                request.cases if is_bounded else 1000,
+                request.budget,
+                CHUNK if not store.plan.targets else DEVICE_CHUNK,
+            ),
             watch=self._watch,
             later=devices,
         )
@@ -135,6 +144,8 @@ class _Run:
         return {
             "verb": "fuzz",
             "optimizer": self.request.optimizer,
+            "devices": list(self.request.devices),
+            "kernels": list(self.request.kernels),
             "seed": self.request.seed,
             "store": str(store.path) if self.request.store else None,
             "cases": sum(outcomes.values()),
@@ -142,6 +153,8 @@ class _Run:
             "outcomes": dict(sorted(outcomes.items())),
             "unsupported": dict(sorted(store.unsupported().items())),
             "unproved": dict(sorted(store.unproved().items())),
+            "opts_applied": dict(sorted(store.opts().items())),
+            "opts_refused": store.refused(),
             "findings_total": len(findings),
             "findings": [self._told(found) for found in findings],
             "features": len(features) - pairs,

@@ -1,15 +1,15 @@
 """The device rung of a campaign: launches made by a worker, run in lanes, and their verdict.
 
-The worker makes the text (ours, or a release's own); the parent's lanes run it, many kernels to a
-program build. A case comes back when every device has answered, and each device's answer is told,
-so that one that stands alone is suspected first.
+The worker makes the text (ours, or a release's own); the parent runs it, in a thread for each
+device, with what is waiting in one program build. A case comes back when every device has answered,
+and each device's answer is told, so that one that stands alone is suspected first.
 """
 
 from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -20,12 +20,14 @@ from kernelref.fuzzing.campaign_case import Attempt, CaseResult
 from kernelref.fuzzing.campaign_check import Ending, Stage
 from kernelref.ir.tinygrad_repr import Dialect
 from kernelref.jobs.opt_choice import Listed
-from kernelref.jobs.run_lanes import Lanes
+from kernelref.jobs.run_judge import judged
+from kernelref.jobs.run_lanes import BATCH, LARGE_NBYTES, SHORT, STOP_SECONDS
 from kernelref.jobs.run_prepare import Prepared, Ready, prepare
 from kernelref.jobs.run_release import prepare_release
 from kernelref.jobs.run_report import FINE, Pair
 from kernelref.jobs.run_report import Ending as Ran
 from kernelref.jobs.run_subject import Subject
+from kernelref.run.isolate import DevicePool
 from kernelref.run.outcome import Outcome
 
 RUNS_ON_DEVICES = frozenset({Outcome.PASS, Outcome.WRONG_VALUE, Outcome.UNWRITTEN})
@@ -80,34 +82,47 @@ class DeviceRung:
     """Runs launches and gives cases back (`campaign.Later`). Use as a context manager."""
 
     def __init__(self) -> None:
-        self._lanes = Lanes(self._ended)
+        self._lanes: dict[str, _Lane] = {}
         self._waiting: dict[str, _Waiting] = {}
         self._lock = threading.Lock()
         self._finished: queue.SimpleQueue[CaseResult] = queue.SimpleQueue()
 
     def __enter__(self) -> DeviceRung:
-        self._lanes.__enter__()
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._lanes.__exit__(*exc)
+        for lane in self._lanes.values():
+            lane.stop()
+        for lane in self._lanes.values():
+            lane.thread.join(STOP_SECONDS)
 
     @property
     def pending(self) -> int:
         """Cases that have not been given back."""
         return len(self._waiting) + self._finished.qsize()
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the devices have enough to do."""
+        return len(self._waiting) >= 2 * BATCH
+
     def put(self, result: CaseResult) -> None:
-        """Queue the launches of a case; waits while a lane is full."""
+        """Queue the launches of a case."""
         name = str(result.number)
         with self._lock:
             self._waiting[name] = _Waiting(replace(result, launches=()), len(result.launches))
         for launch in result.launches:
             assert launch.pair.kernel == name, launch.pair
-            self._lanes.put(launch)
+            device = launch.pair.device
+            if device not in self._lanes:
+                self._lanes[device] = _Lane(device, self._ended)
+            self._lanes[device].put(launch)
 
     def ready(self) -> list[CaseResult]:
-        """The cases that every device has answered for."""
+        """The cases that every device has answered for. Raises: what ended a lane."""
+        for lane in self._lanes.values():
+            if lane.error is not None:
+                raise lane.error
         found: list[CaseResult] = []
         while not self._finished.empty():
             found.append(self._finished.get())
@@ -122,6 +137,59 @@ class DeviceRung:
                 return
             self._finished.put(finished(waiting.result, waiting.endings))
             del self._waiting[ending.pair.kernel]
+
+
+class _Lane:
+    """A thread with one device: what waits is run together, what comes meanwhile after it.
+
+    Unlike the lanes of `run` it never waits for more, since a campaign may wait for the last case.
+    """
+
+    def __init__(self, device: str, report: Callable[[Ran], None]) -> None:
+        self._device = device
+        self._report = report
+        self._queue: queue.SimpleQueue[Ready | None] = queue.SimpleQueue()
+        self._stopping = threading.Event()
+        self.error: BaseException | None = None
+        self.thread = threading.Thread(target=self._drain, name=f"lane-{device}", daemon=True)
+        self.thread.start()
+
+    def put(self, ready: Ready) -> None:
+        """Queue a launch."""
+        self._queue.put(ready)
+
+    def stop(self) -> None:
+        """Drop what is queued."""
+        self._stopping.set()
+        self._queue.put(None)
+
+    def _drain(self) -> None:
+        try:
+            with DevicePool(self._device, batch=BATCH, budget=SHORT) as pool:
+                while portion := self._portion():
+                    launches = (ready.with_data() for ready in portion)
+                    for ready, result in zip(portion, pool.run(launches), strict=True):
+                        if self._stopping.is_set():
+                            return
+                        self._report(judged(ready, result))
+        except BaseException as error:
+            # Raised again in the main thread by `DeviceRung.ready`.
+            self.error = error
+
+    def _portion(self) -> list[Ready]:
+        """What waits, at least one launch, not more than lies in memory well; none at the end."""
+        portion: list[Ready] = []
+        nbytes = 0
+        while not portion or (nbytes < LARGE_NBYTES and len(portion) < 2 * BATCH):
+            try:
+                ready = self._queue.get(block=not portion)
+            except queue.Empty:
+                break
+            if ready is None or self._stopping.is_set():
+                return []
+            portion.append(ready)
+            nbytes += ready.nbytes
+        return portion
 
 
 def finished(result: CaseResult, endings: list[Ran]) -> CaseResult:

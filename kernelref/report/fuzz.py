@@ -1,4 +1,4 @@
-"""The summary of `fuzz` for a person."""
+"""The summary of `fuzz` for a person, who need not have read any docs."""
 
 from __future__ import annotations
 
@@ -8,34 +8,78 @@ from typing import Any
 from kernelref.report.text import columns, counts, duration, in_one_line
 
 MOST_FINDINGS = 20
+INTERPRETER = "interp"
 
 
 def summary(report: dict[str, Any]) -> str:
-    """Cases, outcomes, features, and what was found."""
+    """Cases, how they ended, what they covered, and what was found."""
     return "\n".join(_lines(report))
 
 
 def _lines(report: dict[str, Any]) -> Iterator[str]:
-    yield (
-        f"{report['cases']:,} cases of {report['optimizer']}, {report['new_cases']:,} of them now "
-        f"in {duration(report['seconds'])} ({report['cases_per_second']:.1f}/s)"
-    )
-    yield from counts(report["outcomes"])
+    yield _cases(report)
+    yield _way(report)
+    yield from ("", "how the cases ended:", *counts(report["outcomes"]))
     if report["unsupported"]:
         yield f"unsupported: {in_one_line(report['unsupported'])}"
     if report["unproved"]:
-        yield f"not proved: {in_one_line(report['unproved'])}"
-    yield (
-        f"median case: {report['median_points']:,} iteration points, "
-        f"{report['median_opts']} accepted opts"
-    )
-    yield f"features: {report['features']:,}, and {report['feature_pairs']:,} pairs of them"
+        yield f"neither proved nor refuted: {in_one_line(report['unproved'])}"
+    yield from ("", "what they covered:", *columns(_covered(report)))
     if report["stopped_early"]:
-        why = "interrupted" if report["interrupted"] else "the budget was spent"
+        why = "interrupted" if report["interrupted"] else "the time given was up"
         yield f"stopped: {why}"
-    if report["findings"]:
-        yield f"{report['findings_total']:,} kinds of findings:"
-        yield from columns(
-            (str(found["first_case"]), f"{found['cases']:,} cases", found["kind"])
-            for found in report["findings"][:MOST_FINDINGS]
-        )
+    yield ""
+    yield from _findings(report)
+
+
+def _cases(report: dict[str, Any]) -> str:
+    made = f"kernels of {', '.join(report['kernels'])}" if report["kernels"] else "random kernels"
+    text = f"{report['cases']:,} cases: {made} under random opts, seed {report['seed']}"
+    before = report["cases"] - report["new_cases"]
+    earlier = f"; {before:,} more by earlier calls" if before else ""
+    rate = f"{report['cases_per_second']:.1f}/s"
+    return f"{text} ({report['new_cases']:,} in {duration(report['seconds'])}, {rate}{earlier})"
+
+
+def _way(report: dict[str, Any]) -> str:
+    """What is done to each case."""
+    devices = [name for name in report["devices"] if name != INTERPRETER]
+    run = "run in the interpreter" + "".join(f" and on {name}" for name in devices)
+    optimizer = report["optimizer"]
+    if optimizer.startswith("tinygrad"):
+        chosen = f"{optimizer} chose the opts (its search's list, or its heuristics)"
+        return f"each: {chosen}, {run}, every output compared with the oracle"
+    who = "" if optimizer == "reference" else f" by {optimizer}"
+    return f"each: optimised{who}, proved equal, {run}, every output compared with the oracle"
+
+
+def _covered(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    applied = report["opts_applied"]
+    yield "opts applied", f"{sum(applied.values()):,}: {in_one_line(applied)}"
+    yield "opts refused", f"{report['opts_refused']:,}"
+    points, opts = report["median_points"], report["median_opts"]
+    yield "median case", f"{points:,} iteration points, {opts} opts"
+    yield (
+        "features",
+        f"{report['features']:,} kinds of nodes (op, dtype, mask, views, beside a reduction or "
+        f"not), {report['feature_pairs']:,} kinds of edges between them",
+    )
+
+
+def _findings(report: dict[str, Any]) -> Iterator[str]:
+    found = report["findings"]
+    if not found:
+        yield "findings: none"
+        return
+    yield f"findings: {report['findings_total']:,} kinds, the most severe first"
+    yield from columns(
+        (f"case {kind['first_case']}", f"{kind['cases']:,} alike", kind["kind"])
+        for kind in found[:MOST_FINDINGS]
+    )
+    if len(found) > MOST_FINDINGS:
+        yield f"  and {len(found) - MOST_FINDINGS:,} more (--json lists all)"
+    first = next((kind["file"] for kind in found if kind["file"]), None)
+    if first is None:
+        yield "--store DIR keeps a case file of each"
+    else:
+        yield f"see one with `kernelref show {first}`, try it again with `kernelref replay {first}`"

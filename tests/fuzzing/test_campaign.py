@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from dataclasses import replace
 
 from kernelref.fuzzing.campaign import Campaign, Pace
 from kernelref.fuzzing.campaign_case import CaseResult, Chunk, Plan
@@ -88,6 +90,57 @@ def test_a_spent_budget_ends_it(tmp_path):
         run = Campaign(Plan(), store, work, Inline, Pace(budget=0.0))
         run.run()
         assert run.stopped_early
+
+
+class Slowly:
+    """A device that takes a case up and gives it back when asked the second time."""
+
+    def __init__(self) -> None:
+        self.taken: list[CaseResult] = []
+        self.given: list[CaseResult] = []
+        self.most = 0
+
+    @property
+    def pending(self) -> int:
+        return len(self.taken) + len(self.given)
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.taken) >= 20
+
+    def put(self, result: CaseResult) -> None:
+        self.taken.append(replace(result, launches=()))
+        self.most = max(self.most, len(self.taken))
+
+    def ready(self) -> list[CaseResult]:
+        back, self.given, self.taken = self.given, self.taken, []
+        return back
+
+
+def launching(plan: Plan, chunk: Chunk) -> list[CaseResult]:
+    return [replace(result, launches=("launch",)) for result in work(plan, chunk)]
+
+
+def test_the_last_cases_come_back_from_a_device_too(tmp_path):
+    later = Slowly()
+    with Store(tmp_path, Plan()) as store:
+        Campaign(Plan(), store, launching, Inline, Pace(cases=150, chunk=5), later=later).run()
+        assert store.numbers() == set(range(150))
+    assert later.most < 20 + 2 * 5
+    assert not later.pending
+
+
+def test_no_device_is_asked_once_the_budget_is_spent(tmp_path):
+    later = Slowly()
+
+    def late(plan: Plan, chunk: Chunk) -> list[CaseResult]:
+        time.sleep(0.05)
+        return launching(plan, chunk)
+
+    with Store(tmp_path, Plan()) as store:
+        Campaign(Plan(), store, late, Inline, Pace(budget=0.02), later=later).run()
+        assert not store.numbers()
+    assert not later.pending
 
 
 def _pool() -> Executor:

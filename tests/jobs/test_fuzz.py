@@ -17,9 +17,11 @@ from kernelref.jobs.fuzz_devices import finished
 from kernelref.jobs.run_report import Ending as Ran
 from kernelref.jobs.run_report import Pair
 from kernelref.opt.opt import Opt, OptOps
+from kernelref.report.fuzz import summary
 from kernelref.run.outcome import Outcome
 from tests.cli.command import command, documented
 from tests.fuzzing.test_campaign import Inline
+from tests.jobs.test_run import needs_pocl
 
 
 def test_a_small_campaign_is_clean_and_goes_on(tmp_path):
@@ -43,6 +45,7 @@ def test_kernels_of_a_file_are_taken_in_turn(tmp_path):
 HEURISTIC = """
 from kernelref.opt.kernel import Kernel
 from kernelref.opt.opt import Opt, OptOps
+from kernelref.report.fuzz import summary
 
 
 def groups(kernel):
@@ -132,7 +135,24 @@ def test_the_command_prints_what_the_docs_say(tmp_path):
     assert set(ended.object) == documented("fuzz")
     told = command("fuzz", "--cases", 5, "--jobs", 1, "--store", tmp_path)
     assert told.code == 0
-    assert "5 cases of reference, 0 of them now" in told.out
+    assert "5 cases: random kernels under random opts, seed 0 (0 in" in told.out
+    assert "5 more by earlier calls" in told.out
+
+
+@needs_pocl
+def test_each_case_of_a_few_comes_back_from_the_device():
+    report = fuzz(FuzzRequest(cases=3, jobs=1, devices=("interp", "pocl")))
+    assert sum(report["outcomes"].values()) == 3
+    assert "and on pocl" in summary(report)
+
+
+def test_a_summary_names_findings_and_how_to_see_one():
+    report = fuzz(FuzzRequest(cases=2, jobs=1))
+    assert "findings: none" in summary(report)
+    found = {"kind": "TRAP at plain: no opts", "cases": 2, "first_case": 7, "file": "d/trap.json"}
+    told = summary({**report, "findings": [found], "findings_total": 1})
+    assert "case 7  2 alike  TRAP at plain: no opts" in told
+    assert "kernelref show d/trap.json" in told
 
 
 def test_the_command_says_what_is_wrong_with_its_arguments(tmp_path):
