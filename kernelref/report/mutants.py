@@ -67,26 +67,29 @@ def _page(kills: Kills) -> Iterator[str]:
     yield from ("", "## Written by hand", "", "| name | where | mistake | noticed as | by |")
     yield "|---|---|---|---|---|"
     for mutant in BY_HAND:
-        yield _line(mutant, _place(mutant), mutant.says, *_noticed(mutant, rows))
+        yield _line(mutant, rows)
     yield from ("", "## Drawn", "", "| name | where | change | noticed as | by |")
     yield "|---|---|---|---|---|"
     for mutant in DRAWN:
-        yield _line(mutant, _place(mutant), _change(mutant), *_noticed(mutant, rows))
+        yield _line(mutant, rows)
 
 
-def _line(mutant: Mutant, *cells: str) -> str:
-    return f"| {mutant.name} | {' | '.join(cells)} |"
+def head(mutant: Mutant) -> str:
+    """The part of a mutant's row that says what it changes: name, place, mistake and change."""
+    changed = " ".join(line for edit in mutant.edits for line in changed_lines(edit))
+    change = f"`{changed}`" if mutant.is_drawn else f"{mutant.says}: `{changed}`"
+    escaped = change.replace("|", "\\|")
+    return f"| {mutant.name} | {_place(mutant)} | {escaped} |"
+
+
+def _line(mutant: Mutant, rows: Mapping[str, Any]) -> str:
+    return f"{head(mutant)} {' | '.join(_noticed(mutant, rows))} |"
 
 
 def _place(mutant: Mutant) -> str:
     edit = mutant.edits[0]
     module = edit.module.removeprefix("kernelref.")
     return f"{module} {edit.within}".strip()
-
-
-def _change(mutant: Mutant) -> str:
-    lines = " ".join(changed_lines(mutant.edits[0]))
-    return f"`{lines}`".replace("|", "\\|")
 
 
 def _noticed(mutant: Mutant, rows: Mapping[str, Any]) -> tuple[str, str]:

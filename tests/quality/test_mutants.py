@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -15,6 +17,7 @@ from kernelref.fuzzing.mutants.registry import BY_HAND, DRAWN, MUTANTS, mutant_n
 from kernelref.fuzzing.mutants.sites import sites
 from kernelref.fuzzing.mutants.suite import make_suite
 from kernelref.fuzzing.mutants.verdicts import EQUIVALENT
+from kernelref.report.mutants import head
 from kernelref.run.outcome import Outcome
 from tests.repo.packages import PACKAGE, imports, modules
 
@@ -144,6 +147,47 @@ def test_what_was_drawn_stays_drawn():
     assert {entry["module"] for entry in entries} <= set(FRAME)
     assert not {entry["within"] for entry in entries} & MEANINGS
     assert EQUIVALENT.keys() <= {mutant.name for mutant in DRAWN}
+
+
+def rows_of(page):
+    """The rows of the page's two tables: name -> row."""
+    rows = [line for line in page.splitlines() if re.match(r"\| [a-z0-9-]+ \|", line)]
+    return {row.split(" | ")[0].removeprefix("| "): row for row in rows if "| name |" not in row}
+
+
+def missing_in(page, mutants):
+    """What the page does not say of these mutants, or says of others."""
+    rows = rows_of(page)
+    wrong = [f"{name}: is no mutant" for name in rows.keys() - mutants.keys()]
+    for name, mutant in mutants.items():
+        row = rows.get(name, "")
+        noticed = row.removeprefix(head(mutant)).split(" | ")[0].strip()
+        if not row.startswith(head(mutant)):
+            wrong.append(f"{name}: not there, or with another change")
+        elif noticed == "not tried" or (mutant.expects and noticed != mutant.expects):
+            wrong.append(f"{name}: {noticed}, not {mutant.expects}")
+        elif mutant.equivalent and mutant.equivalent not in row:
+            wrong.append(f"{name}: equivalent for another reason")
+    return wrong
+
+
+def test_the_page_names_every_mutant():
+    page = (PACKAGE.parent / "docs" / "mutants.md").read_text(encoding="utf-8")
+    assert missing_in(page, MUTANTS) == []
+    assert f"\nOf {len(MUTANTS)}: " in page
+
+
+def test_a_page_that_lags_behind_is_noticed():
+    page = (PACKAGE.parent / "docs" / "mutants.md").read_text(encoding="utf-8")
+    name, mutant = next(iter(MUTANTS.items()))
+    (edit,) = mutant.edits
+    changed = replace(mutant, edits=(replace(edit, after=f"{edit.after} + 0"),))
+    for others in (
+        {**MUTANTS, "new": replace(mutant, name="new")},
+        {**MUTANTS, name: changed},
+        {other: kept for other, kept in MUTANTS.items() if other != name},
+    ):
+        assert len(missing_in(page, others)) == 1
 
 
 def test_text_that_is_gone_is_noticed():
