@@ -138,18 +138,18 @@ def _reader(request: BenchRequest, _: Progress) -> Figures:
     return reader.run(files, request.cases or reader.MUTATIONS, request.seed)
 
 
-def _oracle(request: BenchRequest, _: Progress) -> Figures:
+def _oracle(request: BenchRequest, progress: Progress) -> Figures:
     """How long the oracle takes, and whether it agrees with itself."""
     from kernelref.jobs.benchmarks import oracle
 
-    return oracle.run(request.kernels, request.sample, request.seed)
+    return oracle.run(request.kernels, request.sample, request.seed, progress)
 
 
-def _interp(request: BenchRequest, _: Progress) -> Figures:
+def _interp(request: BenchRequest, progress: Progress) -> Figures:
     """How long the interpreter takes, each kernel under up to 4 random opts, against the oracle."""
     from kernelref.jobs.benchmarks import interp
 
-    return interp.run(request.kernels, request.sample, request.seed, 4)
+    return interp.run(request.kernels, request.sample, request.seed, 4, progress)
 
 
 def _fuzz(request: BenchRequest, progress: Progress) -> Figures:

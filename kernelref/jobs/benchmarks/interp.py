@@ -1,9 +1,10 @@
-"""The interpreter on real kernels under random opts: how long it takes, and against the oracle.
+"""The interpreter on kernels under random opts: how long it takes, and against the oracle.
 
     python -m kernelref.jobs.benchmarks.interp [--sample N] [--seed S] [--length L] FILE...
 
 prints the figures as JSON: outcomes, and the median time of kernels of about 10,000 iteration
-points. Anything but PASS and Unsupported is a finding.
+points. Memory and expected values are those of `run`. Anything but PASS and Unsupported is a
+finding.
 """
 
 from __future__ import annotations
@@ -17,19 +18,20 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from kernelref.cases.sources import Unreadable, list_kernels, read_kernels, sample
-from kernelref.codegen.lower import lower
-from kernelref.codegen.target import FULL
+from kernelref.cases.sources import KernelSource, Unreadable, list_kernels, read_kernels, sample
+from kernelref.codegen.target import Target
 from kernelref.errors import KernelOptError, Unsupported
-from kernelref.ir.ast import Ast
-from kernelref.ir.index import bounds
+from kernelref.jobs.progress import Progress, silent
+from kernelref.jobs.run import target_named
+from kernelref.jobs.run_judge import judged
+from kernelref.jobs.run_prepare import Ready, failed, prepare
+from kernelref.jobs.run_report import Ending, Pair
+from kernelref.jobs.run_subject import Subject
 from kernelref.opt.kernel import Kernel
 from kernelref.opt.opt import Opt, OptOps
-from kernelref.run.inputs import plan_inputs
-from kernelref.run.interp import interpret
-from kernelref.run.oracle import Oracle
-from kernelref.run.points import iteration_points, symbols
-from kernelref.run.tolerance import Rung, judge
+from kernelref.run.devices import INTERPRETER
+from kernelref.run.interp import launch_program
+from kernelref.run.outcome import Outcome
 
 MOST_POINTS = 1_000_000
 NEAR_10K = (3_000, 30_000)
@@ -37,34 +39,34 @@ AMOUNTS = (0, 2, 3, 4, 5, 7, 8, 16, 32)
 OPS = tuple(op for op in OptOps if op is not OptOps.TC)
 
 
-def run(files: Sequence[str], count: int | None, seed: int, length: int) -> dict[str, Any]:
+def run(
+    files: Sequence[str], count: int | None, seed: int, length: int, progress: Progress = silent
+) -> dict[str, Any]:
     """Interpret a sample of the kernels in `files`, each under one random sequence of opts."""
     draw = random.Random(seed)
+    target = target_named(INTERPRETER)
     outcomes: Counter[str] = Counter()
     findings: list[str] = []
     near: list[float] = []
     total = points = 0.0
-    for kernel in read_kernels(sample(list_kernels(files), count, seed)):
+    places = sample(list_kernels(files), count, seed)
+    for done, kernel in enumerate(read_kernels(places), 1):
+        progress(done, len(places))
         if isinstance(kernel, Unreadable):
             findings.append(kernel.name)
             continue
-        variables = {symbol.name: bounds(symbol)[1] for symbol in symbols(kernel.ast)}
-        size = iteration_points(kernel.ast, variables)
-        if size > MOST_POINTS:
+        ending, seconds = timed(kernel, draw, target, seed=seed, length=length)
+        if ending is None:
             outcomes["larger"] += 1
             continue
-        try:
-            optimised = with_opts(Kernel.open(kernel.ast), draw, length)
-            outcome, seconds = outcome_of(kernel.ast, optimised, variables, seed)
-        except Unsupported as error:
-            outcomes[f"unsupported {error.reason}"] += 1
+        if ending.outcome is Outcome.UNSUPPORTED:
+            outcomes[f"unsupported {ending.reason}"] += 1
             continue
-        outcomes["PASS" if outcome == "PASS" else "finding"] += 1
-        if outcome != "PASS":
-            opts = [(o.op.name, o.axis, o.amt) for o in optimised.applied_opts]
-            findings.append(f"{kernel.name} {opts}: {outcome}")
-        total, points = total + seconds, points + size
-        if NEAR_10K[0] <= size <= NEAR_10K[1]:
+        outcomes["PASS" if ending.outcome is Outcome.PASS else "finding"] += 1
+        if ending.outcome is not Outcome.PASS:
+            findings.append(f"{ending.pair}: {ending.outcome.value} {ending.detail}")
+        total, points = total + seconds, points + ending.points
+        if NEAR_10K[0] <= ending.points <= NEAR_10K[1]:
             near.append(seconds)
     return {
         "outcomes": dict(outcomes),
@@ -73,6 +75,33 @@ def run(files: Sequence[str], count: int | None, seed: int, length: int) -> dict
         "points_per_second": points / total if total else None,
         "findings": findings,
     }
+
+
+def timed(
+    source: KernelSource, draw: random.Random, target: Target, *, seed: int, length: int
+) -> tuple[Ending | None, float]:
+    """How a kernel under random opts ended, and the seconds that the interpreter took.
+
+    None for a kernel of more than MOST_POINTS.
+    """
+    pair = Pair(source.name, INTERPRETER)
+    try:
+        subject = Subject.of(source, seed=seed)
+        if subject.points > MOST_POINTS:
+            return None, 0.0
+        kernel = with_opts(Kernel.open(source.ast), draw, length)
+        pair = Pair(source.name, INTERPRETER, opts=kernel.applied_opts)
+        ready = prepare(subject, kernel, pair, target)
+    except Unsupported as error:
+        return failed(pair, error), 0.0
+    if not isinstance(ready, Ready):
+        return ready, 0.0
+    assert ready.program is not None
+    launch = ready.with_data()
+    started = time.perf_counter()
+    result = launch_program(ready.program, launch.buffers, launch.variables, ranges=launch.ranges)
+    seconds = time.perf_counter() - started
+    return judged(ready, result), seconds
 
 
 def with_opts(kernel: Kernel, draw: random.Random, length: int) -> Kernel:
@@ -86,32 +115,6 @@ def with_opts(kernel: Kernel, draw: random.Random, length: int) -> Kernel:
         if len(kernel.applied_opts) == length:
             break
     return kernel
-
-
-def outcome_of(ast: Ast, kernel: Kernel, variables: dict[str, int], seed: int) -> tuple[str, float]:
-    """PASS or what is wrong, and the seconds that the interpreter took. Raises: Unsupported."""
-    program = lower(kernel, FULL)
-    plan = plan_inputs(ast, "auto", variables)
-    inputs = plan.draw(seed)
-    started = time.perf_counter()
-    result = interpret(program, inputs, variables)
-    seconds = time.perf_counter() - started
-    if result.fault is not None:
-        return f"{result.fault.outcome.name} {result.fault}", seconds
-    oracle = Oracle(ast, inputs, variables)
-    for output, store in enumerate(ast):
-        address, valid = oracle.addresses(output)
-        if not result.written[output][address[valid]].all():
-            return "UNWRITTEN", seconds
-        if plan.rung is Rung.BOUNDED:
-            values = oracle.values(output)
-        else:
-            values = oracle.values(output, bounds=None)
-        stored = result.buffers[output][address[valid]]
-        wrong = judge(stored, values.at(valid), plan.rung, store.dtype)
-        if wrong is not None:
-            return f"WRONG_VALUE {wrong}", seconds
-    return "PASS", seconds
 
 
 if __name__ == "__main__":

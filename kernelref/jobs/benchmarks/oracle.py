@@ -20,6 +20,7 @@ import numpy as np
 
 from kernelref.cases.sources import Unreadable, list_kernels, read_kernels, sample
 from kernelref.ir.ast import Ast
+from kernelref.jobs.progress import Progress, silent
 from kernelref.run.inputs import plan_inputs
 from kernelref.run.oracle import Oracle
 from kernelref.run.points import buffer_elements, iteration_points, sample_points, symbols
@@ -30,13 +31,17 @@ MOST_ELEMENTS = 50_000_000
 """Kernels with larger buffers are counted, not run."""
 
 
-def run(files: Sequence[str], count: int | None, seed: int) -> dict[str, Any]:
+def run(
+    files: Sequence[str], count: int | None, seed: int, progress: Progress = silent
+) -> dict[str, Any]:
     """Evaluate a sample of the kernels in `files` at the points that a run would check."""
     seconds: list[float] = []
     rungs: Counter[str] = Counter()
     findings: list[str] = []
     checked = unjudged = large = 0
-    for kernel in read_kernels(sample(list_kernels(files), count, seed)):
+    places = sample(list_kernels(files), count, seed)
+    for done, kernel in enumerate(read_kernels(places), 1):
+        progress(done, len(places))
         if isinstance(kernel, Unreadable):
             findings.append(kernel.name)
             continue
@@ -57,8 +62,8 @@ def run(files: Sequence[str], count: int | None, seed: int) -> dict[str, Any]:
         "rungs": dict(rungs),
         "outputs_checked": checked,
         "unjudged": unjudged,
-        "median_ms": 1e3 * statistics.median(seconds),
-        "slowest_ms": 1e3 * max(seconds),
+        "median_ms": 1e3 * statistics.median(seconds) if seconds else None,
+        "slowest_ms": 1e3 * max(seconds) if seconds else None,
         "findings": findings,
     }
 
@@ -67,20 +72,20 @@ def measure(ast: Ast, variables: dict[str, int], seed: int) -> dict[str, Any]:
     """Seconds for all outputs of one kernel, what could be judged, and any contradiction."""
     plan = plan_inputs(ast, "auto", variables)
     inputs = plan.draw(seed)
-    points = sample_points(ast, 0, variables, seed=seed)
+    points = [sample_points(ast, i, variables, seed=seed) for i in range(len(ast))]
     started = time.perf_counter()
     oracle = Oracle(ast, inputs, variables)
     total = unjudged = 0
     for output in range(len(ast)):
         if plan.rung is Rung.BOUNDED:
-            values = oracle.values(output, points)
+            values = oracle.values(output, points[output])
         else:
-            values = oracle.values(output, points, bounds=None)
+            values = oracle.values(output, points[output], bounds=None)
         total += len(values.value)
         unjudged += int(np.count_nonzero(~judged(values)))
     spent = time.perf_counter() - started
     is_small = iteration_points(ast, variables) <= 100_000
-    wrong = self_check(ast, plan, inputs, variables, points) if is_small else None
+    wrong = self_check(ast, plan, inputs, variables, points[0]) if is_small else None
     return {
         "seconds": spent,
         "rung": plan.rung.name,
