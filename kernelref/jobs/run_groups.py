@@ -2,7 +2,7 @@
 
 Whole groups only, each as it would run in the whole launch: the first, the last, the corners of the
 grid and a sample. `elements_written` says which output elements they store, by evaluating the
-addresses and guards of the Program's stores.
+addresses and guards of the Program's stores, `left_out` whether all groups together leave one out.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ from kernelref.codegen.program import (
     StoreGlobal,
 )
 from kernelref.ir.index import Sint, evaluate
-from kernelref.run.job import GroupRange
+from kernelref.run.job import GroupRange, Stored
+from kernelref.run.oracle import boxes
+from kernelref.run.written import mask_of
 
 Grid = tuple[int, int, int]
 
@@ -56,6 +58,10 @@ MOST_BOXES = 64
 
 MOST_GROUPS = 65536
 
+MOST_STORED = 1 << 22
+STORED_AT_ONCE = 1 << 18
+"""Units: work-items whose stores are evaluated, of a launch and together."""
+
 
 def weighted_points(points: int, nodes: int) -> int:
     """Iteration points, each counted by how many times `USUAL_NODES` its expression is long."""
@@ -81,20 +87,48 @@ def chosen_groups(
     if points <= size.most or total <= max(wanted, 2):
         return None
     length = min(groups[0], max(1, wanted // MOST_BOXES))
-    boxes = (-(-groups[0] // length), groups[1], groups[2])
-    count = min(math.prod(boxes), max(2, min(MOST_BOXES, wanted // length)))
-    first, last = (0, 0, 0), (boxes[0] - 1, boxes[1] - 1, boxes[2] - 1)
-    x_ends, y_ends, z_ends = ((0, extent - 1) for extent in boxes)
+    grid = (-(-groups[0] // length), groups[1], groups[2])
+    count = min(math.prod(grid), max(2, min(MOST_BOXES, wanted // length)))
+    first, last = (0, 0, 0), (grid[0] - 1, grid[1] - 1, grid[2] - 1)
+    x_ends, y_ends, z_ends = ((0, extent - 1) for extent in grid)
     corners = itertools.product(x_ends, y_ends, z_ends)
     chosen: dict[Grid, None] = dict.fromkeys((first, last, *corners))
     rng = random.Random(seed)
     while len(chosen) < count:
-        x, y, z = (rng.randrange(extent) for extent in boxes)
+        x, y, z = (rng.randrange(extent) for extent in grid)
         chosen.setdefault((x, y, z))
     return tuple(
         GroupRange((x * length, y, z), (min(length, groups[0] - x * length), 1, 1))
         for x, y, z in itertools.islice(chosen, count)
     )
+
+
+def left_out(
+    program: Program, stored: Mapping[int, Stored], values: Mapping[str, int]
+) -> tuple[int, int] | None:
+    """A (buffer, element) of `stored` that no group of the whole launch stores, if there is one.
+
+    The groups that do not run are asked by their addresses and guards alone; of launches with more
+    than MOST_STORED elements nothing is said.
+    """
+    groups = concrete_groups(program, values)
+    if math.prod(groups) * math.prod(program.local) > MOST_STORED:
+        return None
+    seen = {number: np.zeros(_end(elements), bool) for number, elements in stored.items()}
+    for z, y, x in boxes(groups[::-1], max(1, STORED_AT_ONCE // math.prod(program.local))):
+        box = GroupRange((x.start, y.start, z.start), (len(x), len(y), len(z)))
+        for number, places in elements_written(program, (box,), values).items():
+            if number in seen:
+                seen[number][places[places < len(seen[number])]] = True
+    for number, elements in stored.items():
+        missing = np.flatnonzero(~seen[number] & mask_of(elements, 0, len(seen[number])))
+        if len(missing):
+            return number, int(missing[0])
+    return None
+
+
+def _end(elements: Stored) -> int:
+    return elements.stop if isinstance(elements, range) else int(elements.max(initial=-1)) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +146,9 @@ def elements_written(
     """Per output buffer the elements that these groups store, sorted, each once."""
     numbers = {buffer.name: buffer.number for buffer in program.buffers}
     found: dict[int, list[NDArray[np.int64]]] = {}
-    boxes = list(ranges)
+    listed = list(ranges)
     for store, scope in _stores(program.body, _Scope()):
-        for box in boxes:
+        for box in listed:
             addresses = _addresses(program, store, scope, box, values)
             found.setdefault(numbers[store.buffer], []).append(addresses)
     return {number: np.unique(np.concatenate(parts)) for number, parts in found.items()}

@@ -27,6 +27,7 @@ from kernelref.jobs.run_groups import (
     chosen_groups,
     concrete_groups,
     elements_written,
+    left_out,
     weighted_points,
 )
 from kernelref.jobs.run_report import Ending, Pair
@@ -108,6 +109,9 @@ def prepare(subject: Subject, kernel: Kernel, pair: Pair, target: Target) -> Pre
         return Ending(pair, Outcome.UNSUPPORTED, detail, reason="memory")
     size = INTERPRETER_SIZE if target.name == INTERPRETER else DEVICE_SIZE
     ranges = chosen_groups(groups, work, seed=subject.seed, size=size)
+    if ranges is not None and (missing := _left_out(subject, program)) is not None:
+        detail = f"buffer {missing[0]}: no group stores element {missing[1]}"
+        return Ending(pair, Outcome.UNWRITTEN, detail, points=subject.points, is_partial=True)
     expected = _expected(subject, program, ranges)
     return Ready(
         pair=pair,
@@ -122,6 +126,16 @@ def prepare(subject: Subject, kernel: Kernel, pair: Pair, target: Target) -> Pre
         points=subject.points,
         work=work if ranges is None else min(work, size.partial),
     )
+
+
+def _left_out(subject: Subject, program: Program) -> tuple[int, int] | None:
+    """An element that no group stores though the kernel does, where all of them can be listed."""
+    stored = {
+        store.buffer: elements
+        for output, store in enumerate(subject.ast)
+        if store.buffer not in subject.windows and (elements := subject.stored(output)) is not None
+    }
+    return left_out(program, stored, subject.variables)
 
 
 def _expected(
@@ -162,6 +176,9 @@ def _launch(
         for b in program.buffers
     }
     points = {e.number: e.addresses for e in expected if not _is_whole(e, elements[e.number])}
+    stored = {
+        e.number: subject.stored(e.output) if ranges is None else e.addresses for e in expected
+    }
     return KernelLaunch(
         name=program.name,
         source=text,
@@ -174,6 +191,7 @@ def _launch(
                 elements=elements[buffer.number],
                 is_written=buffer.is_output,
                 points=points.get(buffer.number),
+                stored=stored.get(buffer.number),
             )
             for buffer in program.buffers
         ),

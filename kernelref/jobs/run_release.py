@@ -106,7 +106,10 @@ def _prepared(
     except Unsupported as error:
         return Ending(pair, Outcome.UNSUPPORTED, error.detail, reason=error.reason)
     points = {e.number: e.addresses for e in expected()}
-    buffers = (replace(b, points=points.get(b.number)) for b in launch.buffers)
+    stored = {e.number: subject.stored(e.output) for e in expected()}
+    buffers = (
+        replace(b, points=points.get(b.number), stored=stored.get(b.number)) for b in launch.buffers
+    )
     return Ready(
         pair=pair,
         launch=replace(launch, buffers=tuple(buffers), optimise=work > LONG_WORK),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -16,12 +16,16 @@ from kernelref.ir.index import Var, evaluate
 from kernelref.ir.semantics import Array
 from kernelref.jobs.run_windows import shifted, windows_of
 from kernelref.run.inputs import InputPlan, plan_inputs
+from kernelref.run.job import Stored
 from kernelref.run.oracle import Oracle, Values
 from kernelref.run.points import buffer_elements, iteration_points, sample_points, symbols
 from kernelref.run.tolerance import Rung
 
 MOST_NBYTES = 2 << 30
 """Kernels with more bytes of buffers than this are not run."""
+
+MOST_SCATTERED = 1 << 22
+"""Points of an output up to which the elements that it stores are listed one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,21 @@ class Subject:
                 points = sample_points(self.ast, output, self.variables, seed=self.seed)
                 self._whole.append(self.expected_at(output, points))
         return tuple(self._whole)
+
+    def stored(self, output: int) -> Stored | None:
+        """Which elements a launch of all groups must write, and no other.
+
+        None where a scattered store of more than MOST_SCATTERED points would have to be listed.
+        """
+        st = self.ast[output].st.bind(self.variables)
+        total = math.prod(self.oracle.shape(output))
+        if replace(st.views[0], offset=0).contiguous and len(st.views) == 1:
+            first = int(evaluate(st.views[0].offset, {}))
+            return range(first, first + total)
+        if total > MOST_SCATTERED:
+            return None
+        addresses, stored = self.oracle.addresses(output)
+        return addresses[stored]
 
     def expected_at(self, output: int, points: Array | None) -> Expected:
         """What a launch must store at points of an output (None: all)."""

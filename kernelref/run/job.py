@@ -14,6 +14,7 @@ worker alone touches drivers (`run/opencl`).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,8 @@ from kernelref.ir.dtype import BFLOAT16, BOOL, DType
 from kernelref.run.outcome import Outcome
 
 Array = NDArray[np.generic]
+Stored: TypeAlias = range | NDArray[np.int64]
+"""Elements of a buffer: a run of them (by steps of 1), or each by its number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +42,9 @@ class LaunchBuffer:
     Units: `elements` counts elements of `dtype.storage`. `data` holds them as stored
     (`stored_type`); None means that nothing is known before the run, so the worker fills the
     buffer with poison. A buffer with data and `is_written` is read and written in place.
-    `points` are the elements whose final values are wanted and which the launch must have written;
-    None means all of them. An input (`is_written` false) must be unchanged after the run.
+    `points` are the elements whose final values are wanted; None means all of them. `stored` are
+    those that the launch must have written, and no other; None means that `points` must be written
+    and nothing is known of the rest. An input (`is_written` false) must be unchanged after the run.
     """
 
     number: int
@@ -49,6 +53,7 @@ class LaunchBuffer:
     is_written: bool
     data: Array | None = None
     points: NDArray[np.int64] | None = None
+    stored: Stored | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

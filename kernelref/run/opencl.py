@@ -32,6 +32,7 @@ from kernelref.run.poison import (
     zone_damage,
     zone_elements,
 )
+from kernelref.run.written import look
 
 CHUNK_NBYTES = 1 << 26
 DETAIL_LENGTH = 2000
@@ -194,13 +195,12 @@ class Runner:
         for memory in memories:
             buffer = memory.buffer
             if buffer.is_written:
-                bits = memory.read_wanted()
-                outputs[buffer.number] = bits.view(stored_type(buffer.dtype))
-                if buffer.data is None:
-                    same = np.flatnonzero(bits == poison_bits(buffer.dtype, second=second))
-                    if len(same):
-                        points = buffer.points
-                        suspects[buffer.number] = same if points is None else points[same]
+                seen = look(buffer, memory.pieces())
+                outputs[buffer.number] = seen.wanted.view(stored_type(buffer.dtype))
+                if len(seen.unwritten):
+                    suspects[buffer.number] = seen.unwritten
+                if seen.stray:
+                    faults.append(seen.stray)
         fault = Outcome.OUT_OF_BOUNDS if faults else None
         return LaunchResult(
             fault, "; ".join(faults[:1]), outputs, tuple(faults[1:]), seconds
@@ -222,6 +222,7 @@ class PointerMemory:
         self.buffer = buffer
         self.queue = queue
         self.zone = zone
+        self.second = second
         self.width = buffer.dtype.itemsize
         elements = max(buffer.elements, 1)
         flags = cl.mem_flags.READ_WRITE if buffer.is_written else cl.mem_flags.READ_ONLY
@@ -247,21 +248,12 @@ class PointerMemory:
                 return sentence
         if self.buffer.is_written:
             return ""
-        pieces = _initial(self.buffer, second=False)
-        return _changed(self.buffer, ((i, old, self._read(i, len(old))) for i, old in pieces))
+        return _changed(self.buffer, self.pieces())
 
-    def read_wanted(self) -> Bits:
-        """The elements that the launch asks for."""
-        points = self.buffer.points
-        if points is None:
-            return self._read(0, self.buffer.elements)
-        wanted = np.zeros(len(points), bits_type(self.buffer.dtype))
-        step = CHUNK_NBYTES // self.width
-        for start in np.unique(points // step) * step:
-            here = (points >= start) & (points < start + step)
-            chunk = self._read(int(start), min(step, self.buffer.elements - int(start)))
-            wanted[here] = chunk[points[here] - start]
-        return wanted
+    def pieces(self) -> Iterator[tuple[int, Bits, Bits]]:
+        """The whole buffer, piece by piece: first element, bits before the run, bits now."""
+        for start, before in _initial(self.buffer, second=self.second):
+            yield start, before, self._read(start, len(before))
 
     def _write(self, start: int, bits: Bits) -> None:
         cl.enqueue_copy(self.queue, self.memory, bits, dst_offset=(self.zone + start) * self.width)
@@ -298,12 +290,11 @@ class ImageMemory:
         """What was written that must not be: an input."""
         if self.buffer.is_written:
             return ""
-        return _changed(self.buffer, [(0, self.initial, self._read())])
+        return _changed(self.buffer, self.pieces())
 
-    def read_wanted(self) -> Bits:
-        """The elements that the launch asks for."""
-        bits = self._read()
-        return bits if self.buffer.points is None else bits[self.buffer.points]
+    def pieces(self) -> Iterator[tuple[int, Bits, Bits]]:
+        """The whole image: first element, bits before the run, bits now."""
+        yield 0, self.initial, self._read()
 
     def _read(self) -> Bits:
         bits = np.empty_like(self.initial)

@@ -11,6 +11,7 @@ from kernelref.codegen.program import Program
 from kernelref.run.interp.interpret import interpret
 from kernelref.run.job import GroupRange, LaunchBuffer, LaunchResult, stored_type
 from kernelref.run.outcome import Outcome
+from kernelref.run.written import missing_from, stray_in
 
 
 def launch_program(
@@ -37,9 +38,11 @@ def launch_program(
         is_bool = stored.dtype == np.bool_
         outputs[buffer.number] = stored.view(np.uint8) if is_bool else stored
         assert outputs[buffer.number].dtype == stored_type(buffer.dtype)
-        missing = np.flatnonzero(~result.written[buffer.number][points])
+        missing = missing_from(buffer, result.written[buffer.number])
         if missing.size and fault is None:
             fault = Outcome.UNWRITTEN
-            place = points[missing[0]]
-            detail = f"buffer {buffer.number}: element {place} and {missing.size - 1} more"
+            detail = f"buffer {buffer.number}: element {missing[0]} and {missing.size - 1} more"
+        stray = stray_in(buffer, result.written[buffer.number])
+        if stray and fault is None:
+            fault, detail = Outcome.OUT_OF_BOUNDS, stray
     return LaunchResult(fault, detail, outputs, seconds=time.perf_counter() - started)
