@@ -37,7 +37,7 @@ lock:
 	$(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install --quiet pip-tools
 	build/lock/bin/pip-compile --quiet --generate-hashes --strip-extras --no-header \
-	  --extra opencl --extra prove --extra fuzz --extra dev --annotation-style=line \
+	  --extra opencl --extra prove --extra fuzz --extra distributed --extra dev --annotation-style=line \
 	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options \
 	  --output-file build/lock/requirements.lock pyproject.toml
 	sed -n 1p requirements.lock > build/lock/head

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 import time
 
 import pytest
@@ -13,6 +12,7 @@ from kernelref.errors import InvalidInput
 from kernelref.fuzzing.campaign import Campaign, Pace
 from kernelref.fuzzing.campaign_case import Plan
 from kernelref.fuzzing.campaign_store import Store
+from kernelref.jobs.fuzz import FuzzRequest, fuzz
 from kernelref.jobs.fuzz_work import DaskExecutor
 from tests.fuzzing.test_campaign import campaign, work
 
@@ -37,26 +37,31 @@ def cluster():
 
 
 def test_a_killed_worker_loses_nothing(tmp_path, cluster):
-    pids = [worker.pid for worker in cluster.workers.values()]
-    count = 300
+    processes = [worker.process for worker in cluster.workers.values()]
+    count, ended = 200, []
 
-    def kill() -> None:
-        time.sleep(0.5)
-        os.kill(pids[0], signal.SIGKILL)
+    def watch(result) -> None:
+        """Kill one of the two while both have work."""
+        ended.append(result.number)
+        if len(ended) == count // 4:
+            os.kill(processes[0].pid, signal.SIGKILL)
 
-    killer = threading.Thread(target=kill)
-    killer.start()
     with Store(tmp_path / "dask", Plan()) as store:
         address = cluster.scheduler_address
         pace = Pace(jobs=2, cases=count, chunk=4)
-        Campaign(Plan(), store, slow_work, lambda: DaskExecutor(address), pace).run()
-        outcomes = store.outcomes()
-        assert store.numbers() == set(range(count))
-    killer.join()
-    assert outcomes == {"PASS": count}
+        Campaign(Plan(), store, slow_work, lambda: DaskExecutor(address), pace, watch).run()
+        assert store.outcomes() == {"PASS": count}
+    assert sorted(ended) == list(range(count))
     assert campaign(tmp_path / "dask", pace=Pace(cases=count)) == campaign(
         tmp_path / "alone", pace=Pace(cases=count)
     )
+
+
+def test_a_cluster_makes_the_cases_of_this_machine(cluster):
+    alone = fuzz(FuzzRequest(cases=6, jobs=1))
+    spread = fuzz(FuzzRequest(cases=6, scheduler=cluster.scheduler_address))
+    for key in ("cases", "outcomes", "opts_applied", "opts_refused", "features", "feature_pairs"):
+        assert spread[key] == alone[key], key
 
 
 def test_nobody_at_the_address_is_bad_input(monkeypatch):
