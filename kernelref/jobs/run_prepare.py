@@ -44,8 +44,11 @@ from kernelref.run.tolerance import Rung
 LONG_WORK = 1 << 24
 """Weighted points from which a launch runs for longer than an optimising compile takes."""
 
-LONG_EXPRESSION = 256
-"""Nodes from which a launch is compiled with optimisations: without them PoCL runs out of stack."""
+LONG_TEXT = 256
+"""Lines from which a text is compiled with optimisations.
+
+Without them PoCL keeps each line's value on the stack, for every work-item of a group: it runs out.
+"""
 
 CONTRACTS = {Rung.EXACT: "bit-exact", Rung.INTEGERS: "exact-sum", Rung.BOUNDED: "bounded"}
 
@@ -117,7 +120,7 @@ def prepare(subject: Subject, kernel: Kernel, pair: Pair, target: Target) -> Pre
         pair=pair,
         launch=replace(
             _launch(subject, program, text, groups, ranges, expected),
-            optimise=work > LONG_WORK or nodes > LONG_EXPRESSION,
+            optimise=is_worth_optimising(work, text),
         ),
         recipe=subject.recipe,
         program=program,
@@ -126,6 +129,11 @@ def prepare(subject: Subject, kernel: Kernel, pair: Pair, target: Target) -> Pre
         points=subject.points,
         work=work if ranges is None else min(work, size.partial),
     )
+
+
+def is_worth_optimising(work: int, text: str) -> bool:
+    """Whether a launch is compiled with optimisations, which takes twice as long."""
+    return work > LONG_WORK or text.count("\n") > LONG_TEXT
 
 
 def _left_out(subject: Subject, program: Program) -> tuple[int, int] | None:

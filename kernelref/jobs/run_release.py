@@ -20,7 +20,7 @@ from kernelref.ir.dtype import BFLOAT16, DOUBLE, HALF
 from kernelref.jobs.conform_draw import Drawer
 from kernelref.jobs.opt_choice import Actions, Listed, Named, OptChoice, RandomWalk
 from kernelref.jobs.run_groups import weighted_points
-from kernelref.jobs.run_prepare import LONG_WORK, Prepared, Ready
+from kernelref.jobs.run_prepare import Prepared, Ready, is_worth_optimising
 from kernelref.jobs.run_report import Ending, Pair
 from kernelref.jobs.run_subject import Expected, Subject
 from kernelref.opt.limits import Limits
@@ -112,7 +112,11 @@ def _prepared(
     )
     return Ready(
         pair=pair,
-        launch=replace(launch, buffers=tuple(buffers), optimise=work > LONG_WORK),
+        launch=replace(
+            launch,
+            buffers=tuple(buffers),
+            optimise=is_worth_optimising(work, launch.source),
+        ),
         program=None,
         recipe=subject.recipe,
         expected=expected(),

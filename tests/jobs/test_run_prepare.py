@@ -8,11 +8,12 @@ from kernelref.errors import InvalidInput, Unsupported
 from kernelref.ir.builder import buffer, kernel
 from kernelref.ir.dtype import DOUBLE
 from kernelref.ir.index import Var
-from kernelref.jobs.run_prepare import failed, prepare
+from kernelref.jobs.run_prepare import Ready, failed, prepare
 from kernelref.jobs.run_report import Ending, Pair
 from kernelref.jobs.run_subject import Subject, values_for
 from kernelref.opt.broke import OptBroke
 from kernelref.opt.kernel import Kernel
+from kernelref.opt.opt import Opt, OptOps
 from kernelref.run.outcome import Outcome
 from tests.jobs.run_cases import ADD, ready_of, source_of
 
@@ -62,6 +63,20 @@ def test_a_huge_space_runs_whole_groups_and_compares_what_they_write(tmp_path):
     assert expected.addresses[-1] == 4096 * 60_000 - 1
     assert 4096 <= len(expected.addresses) < 10_000_000
     assert expected.total == 4096 * 60_000
+
+
+def test_a_small_ast_unrolled_to_a_long_text_is_compiled_with_optimisations(tmp_path):
+    source = source_of(tmp_path, kernel(buffer(1, (32, 192)) + buffer(2, (32, 192))))
+    subject = Subject.of(source, seed=0)
+    plain = Kernel.open(source.ast)
+    unrolled = plain
+    for _ in range(3):
+        unrolled = unrolled.attempt(Opt(OptOps.UPCAST, 0, 8))
+        assert isinstance(unrolled, Kernel)
+    for opened, wanted in ((plain, False), (unrolled, True)):
+        ready = prepare(subject, opened, Pair("one", "pocl"), POCL)
+        assert isinstance(ready, Ready)
+        assert ready.launch.optimise is wanted
 
 
 def test_what_the_device_lacks_is_unsupported(tmp_path):
