@@ -49,6 +49,8 @@ class LaunchSize:
 
 DEVICE_SIZE = LaunchSize(10**9, 10**8)
 INTERPRETER_SIZE = LaunchSize(2**23, 2**20)
+SIMULATOR_SIZE = LaunchSize(2**18, 2**16)
+"""Oclgrind takes microseconds for each statement of each work-item."""
 
 USUAL_NODES = 32
 """Nodes of an AST from which a point counts as several."""

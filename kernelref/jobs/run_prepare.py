@@ -24,6 +24,7 @@ from kernelref.ir.semantics import Array
 from kernelref.jobs.run_groups import (
     DEVICE_SIZE,
     INTERPRETER_SIZE,
+    SIMULATOR_SIZE,
     chosen_groups,
     concrete_groups,
     elements_written,
@@ -35,11 +36,15 @@ from kernelref.jobs.run_subject import Expected, Recipe, Subject
 from kernelref.jobs.run_windows import pointed
 from kernelref.opt.broke import OptBroke
 from kernelref.opt.kernel import Kernel
+from kernelref.run import oclgrind
 from kernelref.run.devices import INTERPRETER
 from kernelref.run.job import GroupRange, KernelLaunch, LaunchBuffer
 from kernelref.run.outcome import Outcome
 from kernelref.run.points import buffer_elements
 from kernelref.run.tolerance import Rung
+
+SIZES = {INTERPRETER: INTERPRETER_SIZE, oclgrind.NAME: SIMULATOR_SIZE}
+"""How much of a launch runs on a device that is slower than a processor."""
 
 LONG_WORK = 1 << 24
 """Weighted points from which a launch runs for longer than an optimising compile takes."""
@@ -110,7 +115,7 @@ def prepare(subject: Subject, kernel: Kernel, pair: Pair, target: Target) -> Pre
     if subject.windows and target.name == INTERPRETER:
         detail = "addresses beyond what the interpreter keeps in memory"
         return Ending(pair, Outcome.UNSUPPORTED, detail, reason="memory")
-    size = INTERPRETER_SIZE if target.name == INTERPRETER else DEVICE_SIZE
+    size = SIZES.get(target.name, DEVICE_SIZE)
     ranges = chosen_groups(groups, work, seed=subject.seed, size=size)
     if ranges is not None and (missing := _left_out(subject, program)) is not None:
         detail = f"buffer {missing[0]}: no group stores element {missing[1]}"
