@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,17 +40,19 @@ Grid = tuple[int, int, int]
 class LaunchSize:
     """How much of a launch runs. Units: weighted iteration points.
 
-    A space of more than `most` runs by whole groups, about `partial` points of it.
+    A space of more than `most` runs by whole groups, about `partial` points of it; more than
+    `limit` where groups are large is not run at all.
     """
 
     most: int
     partial: int
+    limit: int | None = None
 
 
 DEVICE_SIZE = LaunchSize(10**9, 10**8)
 INTERPRETER_SIZE = LaunchSize(2**23, 2**20)
-SIMULATOR_SIZE = LaunchSize(2**18, 2**16)
-"""Oclgrind takes microseconds for each statement of each work-item."""
+SIMULATOR_SIZE = LaunchSize(2**16, 2**14, limit=2**20)
+"""Oclgrind takes microseconds for a statement of a work-item, and remembers each access."""
 
 USUAL_NODES = 32
 """Nodes of an AST from which a point counts as several."""
@@ -103,6 +105,13 @@ def chosen_groups(
         GroupRange((x * length, y, z), (min(length, groups[0] - x * length), 1, 1))
         for x, y, z in itertools.islice(chosen, count)
     )
+
+
+def points_in(ranges: Sequence[GroupRange] | None, groups: Grid, points: int) -> int:
+    """About how many of a launch's points these groups run; None: all of them."""
+    if ranges is None:
+        return points
+    return points * sum(math.prod(box.count) for box in ranges) // max(math.prod(groups), 1)
 
 
 def left_out(

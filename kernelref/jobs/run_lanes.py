@@ -8,6 +8,7 @@ waits behind it.
 from __future__ import annotations
 
 import contextlib
+import os
 import queue
 import threading
 import time
@@ -27,7 +28,12 @@ WAITING = 2 * BATCH
 STOP_SECONDS = 5.0
 """How long a run that is stopped waits for launches under way: they end with their process."""
 SHORT = Budget(launch_seconds=120.0, build_seconds=240.0)
-LONG = Budget(launch_seconds=900.0, build_seconds=240.0, memory_nbytes=24 << 30)
+MACHINE_NBYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+LONG = Budget(
+    launch_seconds=900.0,
+    build_seconds=240.0,
+    memory_nbytes=min(24 << 30, MACHINE_NBYTES // 4 * 3),
+)
 
 
 class Lanes:

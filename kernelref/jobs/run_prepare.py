@@ -29,6 +29,7 @@ from kernelref.jobs.run_groups import (
     concrete_groups,
     elements_written,
     left_out,
+    points_in,
     weighted_points,
 )
 from kernelref.jobs.run_report import Ending, Pair
@@ -117,6 +118,10 @@ def prepare(subject: Subject, kernel: Kernel, pair: Pair, target: Target) -> Pre
         return Ending(pair, Outcome.UNSUPPORTED, detail, reason="memory")
     size = SIZES.get(target.name, DEVICE_SIZE)
     ranges = chosen_groups(groups, work, seed=subject.seed, size=size)
+    launched = points_in(ranges, groups, work)
+    if size.limit is not None and launched > size.limit:
+        detail = f"{launched} iteration points in {len(ranges or ())} groups on a simulator"
+        return Ending(pair, Outcome.UNSUPPORTED, detail, reason="simulator-size")
     if ranges is not None and (missing := _left_out(subject, program)) is not None:
         detail = f"buffer {missing[0]}: no group stores element {missing[1]}"
         return Ending(pair, Outcome.UNWRITTEN, detail, points=subject.points, is_partial=True)
@@ -132,7 +137,7 @@ def prepare(subject: Subject, kernel: Kernel, pair: Pair, target: Target) -> Pre
         expected=expected,
         rung=subject.recipe.plan.rung,
         points=subject.points,
-        work=work if ranges is None else min(work, size.partial),
+        work=launched,
     )
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from kernelref.jobs.run_subject import Subject, values_for
 from kernelref.opt.broke import OptBroke
 from kernelref.opt.kernel import Kernel
 from kernelref.opt.opt import Opt, OptOps
+from kernelref.run import oclgrind
 from kernelref.run.outcome import Outcome
 from tests.jobs.run_cases import ADD, ready_of, source_of
 
@@ -63,6 +66,18 @@ def test_a_huge_space_runs_whole_groups_and_compares_what_they_write(tmp_path):
     assert expected.addresses[-1] == 4096 * 60_000 - 1
     assert 4096 <= len(expected.addresses) < 10_000_000
     assert expected.total == 4096 * 60_000
+
+
+def test_groups_too_large_for_a_simulator_are_unsupported(tmp_path):
+    target = replace(POCL, name=oclgrind.NAME)
+    many = ready_of(tmp_path, kernel(buffer(1, (1 << 20,)) * 2.0), target=target)
+    assert many.launch.ranges is not None
+    assert many.work < 1 << 20
+    source = source_of(tmp_path, kernel(buffer(1, (4, 1 << 20)).sum(1)))
+    subject = Subject.of(source, seed=0)
+    ending = prepare(subject, Kernel.open(source.ast), Pair("one", target.name), target)
+    assert isinstance(ending, Ending)
+    assert ending.reason == "simulator-size"
 
 
 def test_a_small_ast_unrolled_to_a_long_text_is_compiled_with_optimisations(tmp_path):
