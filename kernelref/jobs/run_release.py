@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from kernelref.codegen.target import Target
+from kernelref.codegen.lower import lower
+from kernelref.codegen.target import FULL, Target
 from kernelref.errors import Unsupported
-from kernelref.ir.ast import Ast, postorder
+from kernelref.ir.ast import Ast, Load, postorder
 from kernelref.ir.dtype import BFLOAT16, DOUBLE, HALF
 from kernelref.jobs.conform_draw import Drawer
 from kernelref.jobs.opt_choice import Actions, Listed, Named, OptChoice, RandomWalk
@@ -23,6 +24,7 @@ from kernelref.jobs.run_groups import weighted_points
 from kernelref.jobs.run_prepare import Prepared, Ready, is_worth_optimising
 from kernelref.jobs.run_report import Ending, Pair
 from kernelref.jobs.run_subject import Expected, Subject
+from kernelref.opt.kernel import Kernel
 from kernelref.opt.limits import Limits
 from kernelref.opt.opt import Opt
 from kernelref.optimizers.installed import InstalledOptimizer, InstalledSession
@@ -69,11 +71,14 @@ def prepare_release(
 
     `expects` is the outcome that the kernel's case says it has.
     Raises: InvalidInput, ReleaseMissingError, WorkerError; Unsupported when the release has no
-    words for the AST.
+    words for the AST, or when it says no one thing.
     """
     release = opened_release(name)
+    check_order(subject.source.ast)
     expected = subject.expected
-    for scheduled in schedules(release, subject.source.ast, subject.source.opts, choice, limits):
+    for scheduled in schedules(
+        release, subject.source.ast, subject.source.opts, choice, limits, salt=subject.source.name
+    ):
         for target in targets:
             pair = Pair(subject.name, target.name, expects=expects)
             yield _prepared(subject, scheduled, pair, target, expected)
@@ -141,6 +146,21 @@ def check_device(ast: Ast, target: Target) -> None:
         raise Unsupported("images", target.name)
 
 
+def check_order(ast: Ast) -> None:
+    """Raises: Unsupported, `in-place-hazard`, where what comes out depends on who runs first.
+
+    Such a kernel reads where another of its own work-items writes, under any opts; that it is not
+    made is the scheduler's business, and no fault of a text.
+    """
+    stored = {store.buffer for store in ast}
+    if any(isinstance(node, Load) and node.buffer in stored for node in postorder(ast)):
+        try:
+            lower(Kernel.open(ast), FULL)
+        except Unsupported as error:
+            if error.reason == "in-place-hazard":
+                raise
+
+
 # Sequences.
 
 
@@ -150,8 +170,13 @@ def schedules(
     own: tuple[Opt, ...] | None,
     choice: OptChoice,
     limits: Limits,
+    *,
+    salt: str = "",
 ) -> Iterator[Scheduled]:
-    """Each sequence that the choice means, on a kernel of its own. Raises: Unsupported."""
+    """Each sequence that the choice means, on a kernel of its own.
+
+    `salt` names the kernel, so that random sequences differ between kernels. Raises: Unsupported.
+    """
     match choice:
         case Named("own"):
             yield _listed(release.open(ast, limits), own or ())
@@ -163,10 +188,18 @@ def schedules(
             yield _listed(release.open(ast, limits), opts)
         case RandomWalk(seed, length):
             yield _random(
-                release, release.open(ast, limits), Drawer(seed, release.actions()), length
+                release,
+                release.open(ast, limits),
+                Drawer(_seed(f"{seed} {salt}"), release.actions()),
+                length,
             )
         case Actions(depth):
-            yield from _actions(release, ast, limits, depth)
+            yield from _actions(release, ast, limits, depth, salt)
+
+
+def _seed(text: str) -> int:
+    """A seed that depends on the whole text, the same in every process."""
+    return random.Random(text).getrandbits(32)
 
 
 def _listed(session: InstalledSession | Refused | Broke, opts: tuple[Opt, ...]) -> Scheduled:
@@ -206,7 +239,7 @@ def _random(
 
 
 def _actions(
-    release: InstalledOptimizer, ast: Ast, limits: Limits, depth: int
+    release: InstalledOptimizer, ast: Ast, limits: Limits, depth: int, salt: str
 ) -> Iterator[Scheduled]:
     """Every single action that the search keeps, then seeded walks of kept actions.
 
@@ -230,7 +263,7 @@ def _actions(
     if depth < 2:
         return
     for walk in range(WALKS):
-        yield _walk(release, ast, limits, random.Random(walk), depth)
+        yield _walk(release, ast, limits, random.Random(f"{walk} {salt}"), depth)
 
 
 def _walk(

@@ -9,7 +9,7 @@ Source: tinygrad 0.8.0, 0.9.0 and 0.9.1 ops.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from kernelref.errors import Unsupported
@@ -27,7 +27,7 @@ from kernelref.ir.ast import (
     postorder,
 )
 from kernelref.ir.dtype import DType, Kind
-from kernelref.ir.index import Expr, Sint
+from kernelref.ir.index import Binary, Expr, IndexOp, Sint, Var
 from kernelref.ir.shapetracker import ShapeTracker
 from kernelref.ir.view import View
 
@@ -69,6 +69,8 @@ def translate(ast: Ast, dialect: Dialect) -> Ast:
     reduces = sum(isinstance(node, Reduce) for node in order)
     if reduces > 1 and not dialect.several_reduces:
         raise Unsupported("several-reduces", f"{dialect.version} takes one")
+    if any(_truncates(part) for node in order for part in _parts(node)):
+        raise Unsupported("truncating-index", "the release's index divisions round down")
     said: dict[Node, Value] = {}
     stores: dict[Node, Store] = {}
     for node in order:
@@ -77,6 +79,27 @@ def translate(ast: Ast, dialect: Dialect) -> Ast:
         else:
             said[node] = _say(node, said, dialect)
     return tuple(stores[store] for store in ast)
+
+
+def _parts(node: Node) -> Iterator[Sint]:
+    """The integers of a node's views, and the value of a constant that is an index."""
+    if isinstance(node, Load | Store | Constant):
+        for view in node.st.views:
+            yield from view.parts()
+    if isinstance(node, Constant) and isinstance(node.value, Expr):
+        yield node.value
+
+
+def _truncates(part: Sint) -> bool:
+    """Whether it divides as C does."""
+    match part:
+        case Binary(IndexOp.CDIV | IndexOp.CMOD):
+            return True
+        case Binary(_, left, right):
+            return _truncates(left) or _truncates(right)
+        case Var(_, _, high):
+            return _truncates(high)
+    return False
 
 
 def _say(node: Value, said: dict[Node, Value], dialect: Dialect) -> Value:

@@ -141,3 +141,35 @@ def test_random_walks_follow_their_seed() -> None:
 def test_the_reference_renders_nothing_of_its_own() -> None:
     with pytest.raises(Unsupported, match="reference"):
         opened_release("reference")
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("regress/in-place-transposed", "in-place-hazard"),
+        ("regress/offset-by-a-c-remainder", "truncating-index"),
+    ],
+)
+def test_what_says_no_one_thing_or_has_no_words_is_unsupported(name: str, reason: str) -> None:
+    with pytest.raises(Unsupported) as raised:
+        prepared(name, "none")
+    assert raised.value.reason == reason
+
+
+def test_a_kernel_that_reads_its_own_elements_alone_is_judged() -> None:
+    (one,) = prepared("seeds/add-in-place", "none")
+    assert isinstance(one, Ready)
+
+
+def test_random_sequences_differ_between_kernels_and_not_between_runs() -> None:
+    optimizer = opened_release("tinygrad==0.9.1")
+    found = source("seeds/matmul-odd-sizes")
+
+    def opts(salt: str) -> tuple[Opt, ...]:
+        choice = parse_opts("random:1:6")
+        (one,) = schedules(optimizer, found.ast, (), choice, OPENCL, salt=salt)
+        assert one.session is not None
+        return one.session.state.applied_opts
+
+    assert opts("a") == opts("a")
+    assert len({opts(salt) for salt in "abcd"}) > 1
