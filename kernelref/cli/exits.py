@@ -1,8 +1,8 @@
 """Exit codes: what a script learns from a verb without reading its output.
 
 The first that applies: 130 interrupted, 2 bad input, 3 harness or device error, 1 a finding,
-4 unproved obligations, 5 nothing was executed or compared, 0 clean. A failure and "done" never
-share one.
+4 unproved obligations, 5 nothing was executed or compared as asked, 0 clean. A failure and "done"
+never share one.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ def _prepare(
     made = list(_schedules(settings, source, kernel, choice.opts))
     subject = Subject.of(source, seed=settings.seed)
     return [
-        _told(_scheduled(subject, schedule, pair, target))
+        _tried(subject, schedule, pair, target)
         for schedule in made
         for pair, target in zip(pairs, settings.targets, strict=True)
     ]
@@ -156,14 +156,27 @@ def _schedules(
     )
 
 
+def _tried(subject: Subject, schedule: Schedule, pair: Pair, target: Target) -> Prepared:
+    """One pair; what goes wrong here, be it in the interpreter, ends this pair alone."""
+    pair = replace(
+        pair,
+        opts=schedule.kernel.applied_opts,
+        refused=schedule.refused,
+        asked=schedule.asked,
+    )
+    try:
+        return _told(_scheduled(subject, schedule, pair, target))
+    except Exception as error:
+        return failed(pair, error)
+
+
 def _scheduled(subject: Subject, schedule: Schedule, pair: Pair, target: Target) -> Prepared:
     """One pair; a sequence that came to a stop ends there."""
-    whole = replace(pair, opts=schedule.kernel.applied_opts, refused=schedule.refused)
     if schedule.stop is None:
-        return prepare(subject, schedule.kernel, whole, target)
+        return prepare(subject, schedule.kernel, pair, target)
     is_refusal = isinstance(schedule.stop, KernelOptError)
     outcome = Outcome.REFUSED if is_refusal else Outcome.BROKE
-    return Ending(whole, outcome, str(schedule.stop), reason=schedule.stop.check)
+    return Ending(pair, outcome, str(schedule.stop), reason=schedule.stop.check)
 
 
 def _told(prepared: Prepared) -> Prepared:

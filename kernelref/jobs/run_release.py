@@ -52,11 +52,15 @@ def opened_release(name: str) -> InstalledOptimizer:
 
 @dataclass(frozen=True, slots=True)
 class Scheduled:
-    """One sequence of opts: the kernel after it, what was refused, or why there is none."""
+    """One sequence of opts: the kernel after it, what was refused, or why there is none.
+
+    `asked` counts the opts of a list that was to be followed; 0 where opts were chosen or drawn.
+    """
 
     session: InstalledSession | None
     refused: tuple[tuple[Opt, str], ...] = ()
     broke: str = ""
+    asked: int = 0
 
 
 def prepare_release(
@@ -96,7 +100,7 @@ def _prepared(
     if scheduled.session is None:
         return Ending(pair, Outcome.BROKE, scheduled.broke)
     applied = scheduled.session.state.applied_opts
-    pair = replace(pair, opts=applied, refused=scheduled.refused)
+    pair = replace(pair, opts=applied, refused=scheduled.refused, asked=scheduled.asked)
     rendered = scheduled.session.render()
     if isinstance(rendered, Broke):
         return Ending(pair, Outcome.BROKE, f"rendering: {rendered.kind}: {rendered.reason}")
@@ -210,7 +214,7 @@ def _listed(session: InstalledSession | Refused | Broke, opts: tuple[Opt, ...]) 
         answer = session.apply(opt)
         if not isinstance(answer, Accepted):
             refused.append((opt, answer.reason))
-    return Scheduled(session, tuple(refused))
+    return Scheduled(session, tuple(refused), asked=len(opts))
 
 
 def _chosen(session: InstalledSession | Refused | Broke, how: Heuristics) -> Scheduled:

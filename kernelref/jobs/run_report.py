@@ -9,6 +9,7 @@ from typing import Any
 from kernelref.opt.opt import Opt
 from kernelref.run.outcome import Outcome
 
+IDLE = frozenset({Outcome.UNSUPPORTED, Outcome.REFUSED, Outcome.HARNESS_ERROR})
 FINE = frozenset({Outcome.PASS, Outcome.REFUSED, Outcome.UNSUPPORTED})
 
 
@@ -17,7 +18,8 @@ class Pair:
     """One kernel (FILE:LINE or a case's path) with one sequence of opts on one device.
 
     `opts` were accepted, `refused` were not, each with the check that refused it. `expects` is the
-    outcome that its case says it has.
+    outcome that its case says it has. `asked` counts the opts of a list that was to be followed; 0
+    where opts were chosen or drawn.
     """
 
     kernel: str
@@ -25,6 +27,13 @@ class Pair:
     opts: tuple[Opt, ...] = ()
     refused: tuple[tuple[Opt, str], ...] = ()
     expects: str = Outcome.PASS.value
+    asked: int = 0
+
+    @property
+    def is_as_asked(self) -> bool:
+        """Whether any opt of the list was applied; a case that expects a refusal asks for one."""
+        wants_refusal = self.expects == Outcome.REFUSED.value
+        return not self.asked or bool(self.opts) or wants_refusal
 
     def __str__(self) -> str:
         with_opts = "".join(f" {opt}" for opt in self.opts)
@@ -62,7 +71,11 @@ class Ending:
 
 @dataclass(slots=True)
 class RunReport:
-    """Counts over all pairs. `skipped_opts` counts by check the opts that were refused."""
+    """Counts over all pairs. `skipped_opts` counts by check the opts that were refused.
+
+    `opts_asked` and `opts_applied` count opts of lists that were to be followed; `not_as_asked`
+    pairs that ran though none of theirs was applied.
+    """
 
     devices: tuple[str, ...] = ()
     opts: str = "none"
@@ -73,6 +86,9 @@ class RunReport:
     pairs: int = 0
     partial: int = 0
     expected: int = 0
+    opts_asked: int = 0
+    opts_applied: int = 0
+    not_as_asked: int = 0
     outputs_checked: int = 0
     outputs_total: int = 0
     seconds: float = 0.0
@@ -94,6 +110,10 @@ class RunReport:
         self.outputs_total += ending.outputs_total
         self.partial += ending.is_partial
         self.expected += ending.is_expected and ending.outcome not in FINE
+        if ending.pair.asked:
+            self.opts_asked += ending.pair.asked
+            self.opts_applied += len(ending.pair.opts)
+        self.not_as_asked += ending.outcome not in IDLE and not ending.pair.is_as_asked
         if ending.contract:
             self.contracts[ending.contract] += 1
         self.accepted_by_op.update(opt.op.value for opt in ending.pair.opts)
@@ -110,9 +130,9 @@ class RunReport:
 
     @property
     def executed(self) -> int:
-        """Pairs that ran and were compared, or failed in running."""
-        idle = (Outcome.UNSUPPORTED, Outcome.REFUSED, Outcome.HARNESS_ERROR)
-        return self.pairs - sum(self.outcomes[outcome.value] for outcome in idle)
+        """Pairs that ran as asked and were compared, or failed in running."""
+        idle = sum(self.outcomes[outcome.value] for outcome in IDLE)
+        return self.pairs - idle - self.not_as_asked
 
     @property
     def per_second(self) -> float:
@@ -132,6 +152,9 @@ class RunReport:
             "pairs": self.pairs,
             "partial": self.partial,
             "expected": self.expected,
+            "opts_asked": self.opts_asked,
+            "opts_applied": self.opts_applied,
+            "not_as_asked": self.not_as_asked,
             "outcomes": dict(sorted(self.outcomes.items())),
             "unsupported": dict(sorted(self.unsupported.items())),
             "contracts": dict(sorted(self.contracts.items())),

@@ -29,11 +29,13 @@ class Schedule:
     """A kernel after a sequence of opts, with what was refused on the way and skipped.
 
     `stop` is what ended the sequence early, if something did: the kernel is as it was then.
+    `asked` counts the opts of a list that was to be followed; 0 where opts were chosen or drawn.
     """
 
     kernel: Kernel
     refused: tuple[tuple[Opt, str], ...] = ()
     stop: KernelOptError | OptBroke | None = None
+    asked: int = 0
 
 
 def schedules(
@@ -72,10 +74,10 @@ def listed(kernel: Kernel, opts: tuple[Opt, ...], *, is_strict: bool) -> Schedul
             case Unsupported():
                 raise answer
             case _ if is_strict:
-                return Schedule(kernel, tuple(refused), answer)
+                return Schedule(kernel, tuple(refused), answer, len(opts))
             case _:
                 refused.append((opt, answer.check))
-    return Schedule(kernel, tuple(refused))
+    return Schedule(kernel, tuple(refused), asked=len(opts))
 
 
 def _chosen(kernel: Kernel, heuristic: Callable[[Kernel], Session]) -> Schedule:

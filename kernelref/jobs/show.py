@@ -9,7 +9,7 @@ from kernelref.cases.sources import KernelSource, kernels
 from kernelref.codegen.lower import lower
 from kernelref.codegen.opencl import render
 from kernelref.codegen.target import POCL
-from kernelref.errors import InvalidInput, KernelOptError, Unsupported
+from kernelref.errors import InvalidInput, KernelOptError, KernelRefError, Unsupported
 from kernelref.ir.ast import (
     Alu,
     Ast,
@@ -64,7 +64,11 @@ class BufferLook:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One kernel, ready to be printed. `source` says why there is none when it is `// ...`."""
+    """One kernel, ready to be printed.
+
+    `fault` is what keeps it from having a text, or from being opened at all: there are no steps and
+    no buffers then. `source` is a comment that says so.
+    """
 
     kernel: str
     title: str
@@ -74,6 +78,7 @@ class Look:
     steps: tuple[Step, ...]
     buffers: tuple[BufferLook, ...]
     source: str
+    fault: KernelRefError | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The object that `show --json` prints."""
@@ -108,6 +113,7 @@ class Look:
                 for step in self.steps
             ],
             "source": self.source,
+            "fault": None if self.fault is None else str(self.fault),
         }
 
 
@@ -118,16 +124,26 @@ def look_at(spec: str, *, opts: str, rules: str | None, limits: str | None) -> L
     """
     source = one_kernel(spec)
     choices = choices_for(source, opts=opts, rules=rules, limits=limits)
-    kernel, steps = _apply(source, choices)
+    steps: tuple[Step, ...] = ()
+    buffers: tuple[BufferLook, ...] = ()
+    fault: KernelRefError | None = None
+    try:
+        kernel, steps, fault = _apply(source, choices)
+        buffers = tuple(_buffer(kernel, i) for i in range(len(kernel.buffers)))
+        text = render(lower(kernel, POCL), POCL)
+    except (Unsupported, OptBroke) as error:
+        fault = fault or error
+        text = f"// no text: {error}"
     return Look(
         kernel=str(source.place),
         title=source.case.title if source.case else "",
         origin=source.case.origin if source.case else "",
         rules=choices.rules.name,
         ast=tuple(spell(source.ast)),
-        steps=tuple(steps),
-        buffers=tuple(_buffer(kernel, i) for i in range(len(kernel.buffers))),
-        source=_text(kernel),
+        steps=steps,
+        buffers=buffers,
+        source=text,
+        fault=fault,
     )
 
 
@@ -141,24 +157,34 @@ def one_kernel(spec: str) -> KernelSource:
     return found[0]
 
 
-def _apply(source: KernelSource, choices: Choices) -> tuple[Kernel, list[Step]]:
-    """The opts one by one; of several sequences that the choice means, the first."""
+def _apply(
+    source: KernelSource, choices: Choices
+) -> tuple[Kernel, tuple[Step, ...], Unsupported | None]:
+    """The opts one by one, up to one that cannot be modelled. Raises: Unsupported, OptBroke."""
     kernel = Kernel.open(source.ast, choices.limits, choices.rules)
-    own = source.opts or ()
-    schedule = next(schedules(kernel, own, choices.opts, salt=source.name, is_strict=False))
-    opts = own if choices.opts == OWN else schedule.kernel.applied_opts
-    if isinstance(choices.opts, Listed):
-        opts = choices.opts.opts
     steps = [Step(None, kernel.axes, kernel.colors)]
-    for opt in opts:
+    for opt in _opts(kernel, source, choices):
         try:
             law = spell_map(kernel.axis_map(opt))
             kernel = kernel.apply_opt(opt)
             steps.append(Step(opt, kernel.axes, kernel.colors, law))
+        except Unsupported as error:
+            steps.append(Step(opt, kernel.axes, kernel.colors, (), error.reason, str(error)))
+            return kernel, tuple(steps), error
         except (KernelOptError, OptBroke) as error:
-            refused = Step(opt, kernel.axes, kernel.colors, (), error.check, str(error))
-            steps.append(refused)
-    return kernel, steps
+            steps.append(Step(opt, kernel.axes, kernel.colors, (), error.check, str(error)))
+    return kernel, tuple(steps), None
+
+
+def _opts(kernel: Kernel, source: KernelSource, choices: Choices) -> tuple[Opt, ...]:
+    """The opts to show; of several sequences that the choice means, the first."""
+    own = source.opts or ()
+    if isinstance(choices.opts, Listed):
+        return choices.opts.opts
+    if choices.opts == OWN:
+        return own
+    drawn = schedules(kernel, own, choices.opts, salt=source.name, is_strict=False)
+    return next(drawn).kernel.applied_opts
 
 
 def spell_map(law: AxisMap) -> tuple[str, ...]:
@@ -178,13 +204,6 @@ def _spell_sum(total: LinearSum) -> str:
     if total.constant != 0 or not terms:
         terms.append(str(total.constant))
     return " + ".join(terms)
-
-
-def _text(kernel: Kernel) -> str:
-    try:
-        return render(lower(kernel, POCL), POCL)
-    except Unsupported as error:
-        return f"// no text: {error}"
 
 
 def _buffer(kernel: Kernel, i: int) -> BufferLook:

@@ -32,7 +32,14 @@ def _lines(report: RunReport) -> Iterator[str]:
         yield f"{report.partial:,} of the launches ran some of their groups only"
     if report.accepted_by_op:
         yield f"opts applied: {in_one_line(report.accepted_by_op)}"
-    if report.skipped_opts:
+    if report.opts_asked > report.opts_applied:
+        yield (
+            f"{report.opts_applied:,} of {report.opts_asked:,} opts applied: refused because "
+            f"{in_one_line(report.skipped_opts)}"
+        )
+        if report.not_as_asked:
+            yield f"{report.not_as_asked:,} ran without any of the opts asked for"
+    elif report.skipped_opts:
         yield f"opts refused and skipped: {in_one_line(report.skipped_opts)}"
     if report.stopped_early:
         why = "interrupted" if report.interrupted else "the budget was spent"

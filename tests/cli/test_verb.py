@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import typer
@@ -51,7 +52,7 @@ def test_a_verb_ends_as_it_says(code):
     [
         (InvalidInput("no such op", where="f:3: field op"), Exit.BAD_INPUT),
         (DeviceError("driver is gone"), Exit.HARNESS),
-        (Unsupported("images"), Exit.HARNESS),
+        (Unsupported("images"), Exit.NOTHING_DONE),
         (KeyboardInterrupt(), Exit.INTERRUPTED),
     ],
 )
@@ -103,3 +104,29 @@ def test_a_reader_that_left_is_no_error():
         process.wait(timeout=60)
     assert err == ""
     assert process.returncode == Exit.CLEAN
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--version",),
+        ("--help",),
+        ("show", "corpus/seeds/softmax-sum.json"),
+        ("show", "corpus/seeds/softmax-sum.json", "--json"),
+        ("bench", "read", "--sample", "1"),
+    ],
+)
+def test_an_output_that_is_full_is_said_without_a_traceback(arguments):
+    entered = "from kernelref.cli import entry; entry()"
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-c", entered, *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert ended.returncode == Exit.HARNESS
+    assert "No space left" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert "Exception ignored" not in ended.stderr

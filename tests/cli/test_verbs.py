@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from kernelref.cases.corpus import corpus_root
 from kernelref.cli.app import VERBS
 from kernelref.cli.exits import Exit
 from kernelref.optimizers.releases import installed
@@ -53,6 +54,19 @@ def test_run_tells_a_person_what_it_did(tmp_path):
     assert ended.code == Exit.CLEAN
     assert "1 kernels read, 1 run on interp" in ended.out
     assert "32 of 32 compared" in ended.out
+
+
+def test_a_run_of_which_every_opt_is_refused_ends_in_5(tmp_path):
+    case = case_file(tmp_path, "one", MATMUL)
+    opts = tmp_path / "opts.txt"
+    opts.write_text('[["UPCAST", 0, 5]]')
+    ended = command("run", case, "--opts", opts, *HERE)
+    assert ended.code == Exit.NOTHING_DONE
+    assert "0 of 1 opts applied: refused because 1 amount-divides" in ended.out
+    assert "1 ran without any of the opts asked for" in ended.out
+    ended = command("run", case, "--opts", opts, "--json", *HERE)
+    assert ended.code == Exit.NOTHING_DONE
+    assert ended.object["skipped_opts"] == {"amount-divides": 1}
 
 
 def test_a_file_that_cannot_be_read_is_bad_input_but_the_rest_runs(tmp_path):
@@ -156,6 +170,25 @@ def test_show_prints_ast_axes_index_maps_and_text(tmp_path):
     assert found.keys() == documented("show")
     assert [step["opt"] for step in found["steps"]] == [None]
     assert {b["name"] for b in found["buffers"]} == {"store 0", "load 1", "load 2"}
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "said"),
+    [
+        ("known/siblings-cut-to-one-length", Exit.NOTHING_DONE, "extents-differ"),
+        ("known/unroll-negative-axis", Exit.NOTHING_DONE, "counters-do-not-fit"),
+        ("regress/in-place-transposed", Exit.NOTHING_DONE, "in-place-hazard"),
+        ("known/dependent-reduces-break", Exit.FINDING, "breaks (AssertionError)"),
+    ],
+)
+def test_show_shows_what_there_is_of_a_kernel_that_has_no_text(name, code, said):
+    ended = command("show", corpus_root() / f"{name}.json")
+    assert ended.code == code
+    assert "STORE" in ended.out
+    assert said in ended.out
+    found = command("show", corpus_root() / f"{name}.json", "--json").object
+    assert found.keys() == documented("show")
+    assert said in found["fault"]
 
 
 def test_show_wants_one_kernel(tmp_path):

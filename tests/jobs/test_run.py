@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import gzip
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from kernelref.cases.case import Expect
 from kernelref.cases.lines import Line
 from kernelref.cases.sources import Place
-from kernelref.codegen.target import POCL
+from kernelref.codegen.target import FULL, POCL
 from kernelref.errors import DeviceError, InvalidInput
+from kernelref.jobs import run_host
 from kernelref.jobs.run import RunRequest, run_kernels, with_lines
 from kernelref.jobs.run_host import HostPool, Settings, Task
+from kernelref.jobs.run_prepare import Ready
+from kernelref.jobs.run_report import Ending
+from kernelref.report.run import summary
 from kernelref.run.devices import device_kind, report
 from kernelref.run.outcome import Outcome
-from tests.jobs.run_cases import ADD, BAD_UPCAST, MATMUL, case_file
+from tests.jobs.run_cases import ADD, BAD_UPCAST, MATMUL, UPCAST, case_file
 
 LINE = (
     "(LazyOp(op=BufferOps.STORE, src=(LazyOp(op=BufferOps.LOAD, src=(), "
@@ -147,3 +153,44 @@ def test_a_device_that_is_not_here_ends_the_run(tmp_path, monkeypatch):
 
 def _missing(name):
     raise DeviceError(f"device {name} is not usable")
+
+
+def test_an_exception_in_the_interpreter_costs_its_pair_alone(tmp_path, monkeypatch):
+    def fails(*_arguments, **_flags):
+        raise MemoryError("no room")
+
+    monkeypatch.setattr(run_host, "launch_program", fails)
+    place = Place(case_file(tmp_path, "one", MATMUL, opts=(UPCAST,)))
+    settings = Settings(0, "own", None, None, (POCL, replace(FULL, name="interp"), POCL))
+    answer = run_host.work(settings, Task(((place, None),), is_run=True))
+    first, interpreted, last = answer.prepared
+    assert isinstance(first, Ready)
+    assert isinstance(last, Ready)
+    assert isinstance(interpreted, Ending)
+    assert interpreted.outcome is Outcome.HARNESS_ERROR
+    assert interpreted.detail == "MemoryError: no room"
+    assert interpreted.pair.opts == (UPCAST,)
+
+
+def test_opts_that_are_all_refused_are_not_what_was_asked_for(tmp_path):
+    case_file(tmp_path, "one", MATMUL)
+    opts = tmp_path / "opts.txt"
+    opts.write_text('[["UPCAST", 0, 5], ["UPCAST", 1, 3]]')
+    request = RunRequest((str(tmp_path / "one.json"),), jobs=1, devices=INTERP, opts=str(opts))
+    found = run_kernels(request)
+    assert found.outcomes == {"PASS": 1}
+    assert (found.opts_asked, found.opts_applied, found.not_as_asked) == (2, 0, 1)
+    assert found.executed == 0
+    assert "0 of 2 opts applied: refused because 2 amount-divides" in summary(found)
+    opts.write_text('[["UPCAST", 0, 5], ["UPCAST", 0, 4]]')
+    found = run_kernels(request)
+    assert (found.opts_asked, found.opts_applied, found.not_as_asked) == (2, 1, 0)
+    assert found.executed == 1
+    assert "1 of 2 opts applied: refused because 1 amount-divides" in summary(found)
+
+
+def test_a_case_that_expects_a_refusal_asked_for_it(tmp_path):
+    case_file(tmp_path, "one", MATMUL, opts=(BAD_UPCAST,), expect=Expect(False, "REFUSED"))
+    found = run_kernels(RunRequest((str(tmp_path),), jobs=1, devices=INTERP))
+    assert (found.opts_asked, found.opts_applied, found.not_as_asked) == (1, 0, 0)
+    assert found.executed == 1
