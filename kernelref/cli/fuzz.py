@@ -18,7 +18,7 @@ def fuzz(
         typer.Option(
             metavar="NAME",
             help="Run on this device too; may be repeated.",
-            show_default="interp alone",
+            show_default="interp; of a release its own text on pocl, too",
         ),
     ] = None,
     kernels: Annotated[
@@ -51,13 +51,13 @@ def fuzz(
     from kernelref.cli.output import print_json
     from kernelref.cli.progress import progress
     from kernelref.jobs.duration import seconds
-    from kernelref.jobs.fuzz import FuzzRequest
+    from kernelref.jobs.fuzz import FuzzRequest, default_devices
     from kernelref.jobs.fuzz import fuzz as run_campaign
     from kernelref.report.fuzz import summary
 
     request = FuzzRequest(
         optimizer=optimizer,
-        devices=tuple(device or ("interp",)),
+        devices=tuple(device or default_devices(optimizer)),
         kernels=tuple(kernels or ()),
         sample=sample,
         budget=seconds(budget),

@@ -24,6 +24,7 @@ from kernelref.fuzzing.campaign_feedback import GENERATION, Steering
 from kernelref.fuzzing.choose import Chooser, SeededChooser
 from kernelref.fuzzing.generate import generate_kernel
 from kernelref.fuzzing.generate_opts import walk
+from kernelref.fuzzing.generate_taste import Taste
 from kernelref.ir.ast import Ast
 from kernelref.ir.index import bounds
 from kernelref.opt.broke import OptBroke
@@ -46,6 +47,7 @@ MOST_POINTS = 200_000
 """Kernels of a file with more iteration points than this are left out."""
 
 FINE = frozenset({Outcome.PASS, Outcome.UNSUPPORTED, Outcome.REFUSED})
+SAY_ENOUGH = frozenset({Outcome.BROKE, Outcome.BUILD_ERROR})
 LIMITS = (
     ("opencl", 60), ("metal", 10), ("amd", 8), ("cuda", 6), ("clang", 8), ("llvm", 8),
 )  # fmt: skip
@@ -104,10 +106,17 @@ class CaseResult:
 
     @property
     def key(self) -> str:
-        """What makes two findings the same: stage, outcome, reason and kinds of opts."""
+        """What makes two findings the same: stage, outcome, reason and kinds of opts.
+
+        The message of what fell over, or of a compiler, says enough without the opts.
+        """
+        ending = self.ending
+        reason = f" ({ending.reason})" if ending.reason else ""
+        text = f"{ending.outcome.value}{reason} at {ending.stage.value}"
+        if ending.outcome in SAY_ENOUGH and ending.reason and ending.stage is not Stage.OPTS:
+            return text
         kinds = "+".join(sorted({opt.op.value for opt in self.opts})) or "no opts"
-        reason = f" ({self.ending.reason})" if self.ending.reason else ""
-        return f"{self.ending.outcome.value}{reason} at {self.ending.stage.value}: {kinds}"
+        return f"{text}: {kinds}"
 
 
 @dataclass(slots=True)
@@ -129,6 +138,7 @@ class Attempt:
     refused: int = 0
     points: int = 0
     variables: dict[str, int] = field(default_factory=dict)
+    rules: str = SOUND.name
     unproved: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     since: float = field(default_factory=time.perf_counter)
@@ -171,7 +181,7 @@ class Attempt:
             title=f"{ending.outcome.value} at {ending.stage.value}",
             origin=f"kernelref fuzz, seed {self.plan.seed}, case {self.number}: {ending.detail}",
             opts=self.opts,
-            rules=self.kernel.rules.name if self.kernel is not None else SOUND.name,
+            rules=self.kernel.rules.name if self.kernel is not None else self.rules,
             limits=self.limits,
             vars=tuple(sorted(self.variables.items())),
             inputs=Inputs(self.number),
@@ -229,8 +239,11 @@ def reference_ladder(attempt: Attempt) -> Ending:
     return _shrunk(attempt, kernel, ending, lambda after: subject.run(after, Stage.OPTIMISED, ANY))
 
 
-def choose_kernel(attempt: Attempt) -> Ast:
-    """Generate a kernel, or take one of the plan's; with limits and values for its symbols."""
+def choose_kernel(attempt: Attempt, taste: Taste | None = None) -> Ast:
+    """Generate a kernel by the steering's taste or another, or take one of the plan's.
+
+    With it come limits and values for its symbols.
+    """
     chooser, plan = attempt.chooser, attempt.plan
     if plan.kernels:
         kernels = kernels_of(plan)
@@ -238,7 +251,7 @@ def choose_kernel(attempt: Attempt) -> Ast:
             raise Unsupported("no-kernels", f"none of at most {MOST_POINTS:,} points")
         ast = kernels[attempt.number % len(kernels)]
     else:
-        ast = generate_kernel(chooser, attempt.steering.taste())
+        ast = generate_kernel(chooser, taste or attempt.steering.taste())
     attempt.ast = ast
     attempt.limits = PRESETS[chooser.weighted(LIMITS)]
     for symbol in sorted(symbols(ast), key=lambda symbol: symbol.name):

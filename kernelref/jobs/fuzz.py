@@ -25,7 +25,7 @@ from kernelref.jobs.progress import Progress, silent
 from kernelref.jobs.run import target_named
 from kernelref.opt.opt import Opt
 from kernelref.optimizers.names import open_optimizer
-from kernelref.run.devices import INTERPRETER
+from kernelref.run.devices import DEFAULT_DEVICE, INTERPRETER, device_kind, report
 
 SEVERITY = (
     "WRONG_VALUE", "UNWRITTEN", "OUT_OF_BOUNDS", "UNINITIALISED", "RACE", "BARRIER_DIVERGENCE",
@@ -70,7 +70,10 @@ def fuzz(request: FuzzRequest, progress: Progress = silent) -> dict[str, Any]:
             known=known_sequences(),
             targets=tuple(target_named(name) for name in request.devices if name != INTERPRETER),
         )
-        with Store(request.store or Path(scratch), plan) as store, DeviceRung() as devices:
+        with (
+            Store(request.store or Path(scratch), plan) as store,
+            DeviceRung(request.optimizer, plan.targets) as devices,
+        ):
             return _Run(request, store, progress, devices).finish()
 
 
@@ -78,6 +81,13 @@ def known_sequences() -> tuple[tuple[Opt, ...], ...]:
     """The opt sequences of the corpus, to draw from and to change."""
     found = (read_case(path).opts for path in corpus_files())
     return tuple(dict.fromkeys(opts for opts in found if opts))
+
+
+def default_devices(optimizer: str) -> tuple[str, ...]:
+    """Where cases run when nobody says: a release's own text needs a device, if one is here."""
+    if not optimizer.startswith("tinygrad") or report(device_kind(DEFAULT_DEVICE)).info is None:
+        return (INTERPRETER,)
+    return INTERPRETER, DEFAULT_DEVICE
 
 
 class _Run:
@@ -132,9 +142,9 @@ class _Run:
             self.campaign.run()
         except KeyboardInterrupt:
             interrupted = True
-        return self._report(interrupted=interrupted)
+        return self._told_of_all(interrupted=interrupted)
 
-    def _report(self, *, interrupted: bool) -> dict[str, Any]:
+    def _told_of_all(self, *, interrupted: bool) -> dict[str, Any]:
         store, seconds = self.store, time.monotonic() - self.started
         outcomes = store.outcomes()
         features = store.features()

@@ -13,12 +13,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kernelref.cases.case import dump_case
+from kernelref.cases.case import Expect, dump_case
 from kernelref.cases.sources import KernelSource, Place
+from kernelref.codegen.target import Target
 from kernelref.errors import KernelRefError, Unsupported
 from kernelref.fuzzing.campaign_case import Attempt, CaseResult
 from kernelref.fuzzing.campaign_check import Ending, Stage
+from kernelref.fuzzing.campaign_release import in_words
 from kernelref.ir.tinygrad_repr import Dialect
+from kernelref.jobs.fuzz_blame import Blame
 from kernelref.jobs.opt_choice import Listed
 from kernelref.jobs.run_judge import judged
 from kernelref.jobs.run_lanes import BATCH, LARGE_NBYTES, SHORT, STOP_SECONDS
@@ -27,11 +30,15 @@ from kernelref.jobs.run_release import prepare_release
 from kernelref.jobs.run_report import FINE, Pair
 from kernelref.jobs.run_report import Ending as Ran
 from kernelref.jobs.run_subject import Subject
+from kernelref.opt.opt import Opt
 from kernelref.run.isolate import DevicePool
 from kernelref.run.outcome import Outcome
 
 RUNS_ON_DEVICES = frozenset({Outcome.PASS, Outcome.WRONG_VALUE, Outcome.UNWRITTEN})
 """Endings on the host after which a device is asked. Of a release, wrong ones too: its own text."""
+
+NOT_RUN = "its text was not run"
+"""Why a host finding of a release is one of our stand-in alone: bfloat16, half on this device."""
 
 
 def with_launches(attempt: Attempt, result: CaseResult) -> CaseResult:
@@ -40,30 +47,51 @@ def with_launches(attempt: Attempt, result: CaseResult) -> CaseResult:
     wanted = RUNS_ON_DEVICES if is_release else {Outcome.PASS}
     if attempt.ast is None or attempt.kernel is None or result.ending.outcome not in wanted:
         return result
-    source = KernelSource(Place(Path(str(attempt.number))), attempt.ast, None, Dialect.V0_9_1)
+    case = attempt.as_case(attempt.ast, Ending(Stage.DEVICE, Outcome.WRONG_VALUE))
+    place = Place(Path(str(attempt.number)))
+    source = KernelSource(place, attempt.ast, None, Dialect.V0_9_1, case)
     try:
         subject = Subject.of(source, seed=attempt.number)
-        prepared = list(_prepared(attempt, subject, is_release=is_release))
+        prepared = list(_prepared(attempt, subject, attempt.kernel.applied_opts))
+        broken = next((item for item in prepared if _breaks(item)), None)
+        if isinstance(broken, Ran):
+            bare = any(map(_breaks, _prepared(attempt, subject, ())))
+            ending = Ending(Stage.DEVICE, Outcome.BROKE, broken.detail, in_words(broken.detail))
+            return replace(
+                result,
+                ending=ending,
+                opts=() if bare else result.opts,
+                case=dump_case(
+                    replace(case, opts=() if bare else case.opts, expect=Expect(None, "BROKE"))
+                ),
+            )
     except Unsupported:
         return result
     except KernelRefError as error:
         ending = Ending(Stage.DEVICE, Outcome.HARNESS_ERROR, str(error), type(error).__name__)
         return replace(result, ending=ending)
     launches = tuple(item for item in prepared if isinstance(item, Ready))
-    text = dump_case(attempt.as_case(attempt.ast, Ending(Stage.DEVICE, Outcome.WRONG_VALUE)))
-    return replace(result, launches=launches, case=text) if launches else result
+    if launches:
+        return replace(result, launches=launches, case=dump_case(case))
+    if is_release and result.is_finding:
+        return replace(result, ending=replace(result.ending, reason=NOT_RUN))
+    return result
 
 
-def _prepared(attempt: Attempt, subject: Subject, *, is_release: bool) -> Iterable[Prepared]:
+def _breaks(item: Prepared) -> bool:
+    """Whether the release falls over when it is to print its kernel."""
+    return isinstance(item, Ran) and item.outcome is Outcome.BROKE
+
+
+def _prepared(attempt: Attempt, subject: Subject, opts: tuple[Opt, ...]) -> Iterable[Prepared]:
     assert attempt.kernel is not None
-    opts = attempt.kernel.applied_opts
-    if is_release:
-        plan = attempt.plan
+    plan = attempt.plan
+    if plan.optimizer.startswith("tinygrad"):
         yield from prepare_release(
             subject, plan.optimizer, Listed(opts), attempt.limits, plan.targets
         )
         return
-    for target in attempt.plan.targets:
+    for target in plan.targets:
         pair = Pair(str(attempt.number), target.name, opts=opts)
         made = prepare(subject, attempt.kernel, pair, target)
         yield replace(made, program=None) if isinstance(made, Ready) else made
@@ -79,9 +107,14 @@ class _Waiting:
 
 
 class DeviceRung:
-    """Runs launches and gives cases back (`campaign.Later`). Use as a context manager."""
+    """Runs launches and gives cases back (`campaign.Later`). Use as a context manager.
 
-    def __init__(self) -> None:
+    `optimizer`: where it is a release, what its text does wrong is put down to a cause.
+    """
+
+    def __init__(self, optimizer: str = "reference", targets: tuple[Target, ...] = ()) -> None:
+        self._is_release = optimizer.startswith("tinygrad")
+        self._blames = {t.name: Blame(optimizer, t) for t in targets if self._is_release}
         self._lanes: dict[str, _Lane] = {}
         self._waiting: dict[str, _Waiting] = {}
         self._lock = threading.Lock()
@@ -113,20 +146,22 @@ class DeviceRung:
             self._waiting[name] = _Waiting(replace(result, launches=()), len(result.launches))
         for launch in result.launches:
             assert launch.pair.kernel == name, launch.pair
-            device = launch.pair.device
-            if device not in self._lanes:
-                self._lanes[device] = _Lane(device, self._ended)
-            self._lanes[device].put(launch)
+            self._lane(launch.pair.device).put(launch)
 
     def ready(self) -> list[CaseResult]:
         """The cases that every device has answered for. Raises: what ended a lane."""
-        for lane in self._lanes.values():
+        for lane in tuple(self._lanes.values()):
             if lane.error is not None:
                 raise lane.error
         found: list[CaseResult] = []
         while not self._finished.empty():
             found.append(self._finished.get())
         return found
+
+    def _lane(self, device: str) -> _Lane:
+        if device not in self._lanes:
+            self._lanes[device] = _Lane(device, self._ended, self._blamed)
+        return self._lanes[device]
 
     def _ended(self, ending: Ran) -> None:
         """One launch came to its end; called from a lane's thread."""
@@ -135,8 +170,21 @@ class DeviceRung:
             waiting.endings.append(ending)
             if len(waiting.endings) < waiting.missing:
                 return
-            self._finished.put(finished(waiting.result, waiting.endings))
-            del self._waiting[ending.pair.kernel]
+        result = finished(waiting.result, waiting.endings, is_release=self._is_release)
+        wrong = sorted(ran.pair.device for ran in waiting.endings if ran.outcome not in FINE)
+        if self._is_release and wrong:
+            self._lanes[wrong[0]].put(result)
+        else:
+            self._give_back(result)
+
+    def _blamed(self, device: str, result: CaseResult, pool: DevicePool) -> None:
+        """A release's text failed: say why; called from the lane's thread."""
+        self._give_back(self._blames[device].of(result, pool))
+
+    def _give_back(self, result: CaseResult) -> None:
+        with self._lock:
+            self._finished.put(result)
+            del self._waiting[str(result.number)]
 
 
 class _Lane:
@@ -145,18 +193,24 @@ class _Lane:
     Unlike the lanes of `run` it never waits for more, since a campaign may wait for the last case.
     """
 
-    def __init__(self, device: str, report: Callable[[Ran], None]) -> None:
+    def __init__(
+        self,
+        device: str,
+        report: Callable[[Ran], None],
+        blame: Callable[[str, CaseResult, DevicePool], None],
+    ) -> None:
         self._device = device
         self._report = report
-        self._queue: queue.SimpleQueue[Ready | None] = queue.SimpleQueue()
+        self._blame = blame
+        self._queue: queue.SimpleQueue[Ready | CaseResult | None] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self.error: BaseException | None = None
         self.thread = threading.Thread(target=self._drain, name=f"lane-{device}", daemon=True)
         self.thread.start()
 
-    def put(self, ready: Ready) -> None:
-        """Queue a launch."""
-        self._queue.put(ready)
+    def put(self, item: Ready | CaseResult) -> None:
+        """Queue a launch, or a case whose launch failed."""
+        self._queue.put(item)
 
     def stop(self) -> None:
         """Drop what is queued."""
@@ -167,42 +221,58 @@ class _Lane:
         try:
             with DevicePool(self._device, batch=BATCH, budget=SHORT) as pool:
                 while portion := self._portion():
-                    launches = (ready.with_data() for ready in portion)
-                    for ready, result in zip(portion, pool.run(launches), strict=True):
-                        if self._stopping.is_set():
-                            return
-                        self._report(judged(ready, result))
+                    self._run([item for item in portion if isinstance(item, Ready)], pool)
+                    for item in portion:
+                        if isinstance(item, CaseResult) and not self._stopping.is_set():
+                            self._blame(self._device, item, pool)
         except BaseException as error:
             # Raised again in the main thread by `DeviceRung.ready`.
             self.error = error
 
-    def _portion(self) -> list[Ready]:
-        """What waits, at least one launch, not more than lies in memory well; none at the end."""
-        portion: list[Ready] = []
+    def _run(self, launches: list[Ready], pool: DevicePool) -> None:
+        with_data = (ready.with_data() for ready in launches)
+        for ready, result in zip(launches, pool.run(with_data), strict=True):
+            if self._stopping.is_set():
+                return
+            self._report(judged(ready, result))
+
+    def _portion(self) -> list[Ready | CaseResult]:
+        """What waits, at least one thing, not more than lies in memory well; none at the end."""
+        portion: list[Ready | CaseResult] = []
         nbytes = 0
         while not portion or (nbytes < LARGE_NBYTES and len(portion) < 2 * BATCH):
             try:
-                ready = self._queue.get(block=not portion)
+                item = self._queue.get(block=not portion)
             except queue.Empty:
                 break
-            if ready is None or self._stopping.is_set():
+            if item is None or self._stopping.is_set():
                 return []
-            portion.append(ready)
-            nbytes += ready.nbytes
+            portion.append(item)
+            nbytes += item.nbytes if isinstance(item, Ready) else 0
         return portion
 
 
-def finished(result: CaseResult, endings: list[Ran]) -> CaseResult:
-    """The case with what the devices said."""
+def finished(result: CaseResult, endings: list[Ran], *, is_release: bool = False) -> CaseResult:
+    """The case with what the devices said.
+
+    Of a release the devices ran its own text, the host a stand-in of ours. So where the text is
+    right the release is, and where none could be run the finding says so.
+    """
     said = "; ".join(
         f"{ran.pair.device}: {ran.outcome.value} {ran.detail}".rstrip()
         for ran in sorted(endings, key=lambda ran: ran.pair.device)
     )
-    if result.is_finding:
-        return replace(
-            result, ending=replace(result.ending, detail=f"{result.ending.detail} [{said}]")
-        )
     wrong = [ran for ran in endings if ran.outcome not in FINE]
+    if result.is_finding and not (is_release and wrong):
+        host = result.ending
+        if is_release and any(ran.outcome is Outcome.PASS for ran in endings):
+            detail = f"on the host {host.outcome.value} {host.detail} [{said}]"
+            ending = replace(host, outcome=Outcome.PASS, detail=detail, reason="text-is-right")
+            return replace(result, ending=ending, case="")
+        reason = NOT_RUN if is_release else host.reason
+        return replace(
+            result, ending=replace(host, detail=f"{host.detail} [{said}]", reason=reason)
+        )
     if not wrong:
         return replace(result, case="")
     where = "+".join(sorted({ran.pair.device for ran in wrong}))

@@ -47,8 +47,9 @@ def _way(report: dict[str, Any]) -> str:
     run = "run in the interpreter" + "".join(f" and on {name}" for name in devices)
     optimizer = report["optimizer"]
     if optimizer.startswith("tinygrad"):
-        chosen = f"{optimizer} chose the opts (its search's list, or its heuristics)"
-        return f"each: {chosen}, {run}, every output compared with the oracle"
+        chosen = f"opts of {optimizer}'s own search or heuristics, its views run in the interpreter"
+        texts = "".join(f", its text on {name}" for name in devices)
+        return f"each: {chosen}{texts}, every output compared with the oracle"
     who = "" if optimizer == "reference" else f" by {optimizer}"
     return f"each: optimised{who}, proved equal, {run}, every output compared with the oracle"
 

@@ -1,0 +1,116 @@
+"""What a release's text does wrong is put down to one node, or to opts, whatever surrounds it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from kernelref.cases.case import Case, dump_case, parse_case
+from kernelref.codegen.target import FULL
+from kernelref.fuzzing.campaign_case import CaseResult
+from kernelref.fuzzing.campaign_check import Ending, Stage
+from kernelref.fuzzing.campaign_release import in_words
+from kernelref.ir.ast import Alu, Op, postorder
+from kernelref.ir.builder import buffer, kernel
+from kernelref.ir.dtype import FLOAT, UINT8
+from kernelref.jobs.fuzz_blame import Blame, build_error, signature
+from kernelref.jobs.fuzz_devices import NOT_RUN, finished
+from kernelref.jobs.run_report import Ending as Ran
+from kernelref.jobs.run_report import Pair
+from kernelref.opt.opt import Opt, OptOps
+from kernelref.run.outcome import Outcome
+
+LOCAL, GROUP, UPCAST = Opt(OptOps.LOCAL, 0, 2), Opt(OptOps.GROUP, 0, 2), Opt(OptOps.UPCAST, 0, 2)
+QUOTIENT = kernel((buffer(1, (4, 6), UINT8) // buffer(2, (4, 6), UINT8)).cast(FLOAT).sum(1) * 2.0)
+
+
+@dataclass(slots=True)
+class Judged(Blame):
+    """Asks a function instead of a device, and counts how often."""
+
+    fails: object = None
+    asked: int = 0
+
+    def _failing(self, cases, outcome, pool):
+        cases = list(cases)
+        self.asked += len(cases)
+        return [case for case in cases if self.fails(case)]
+
+
+def found(opts, ast=QUOTIENT, outcome=Outcome.WRONG_VALUE, detail="") -> CaseResult:
+    case = Case(ast, opts=opts, rules="tinygrad-0.9.1")
+    return CaseResult(3, Ending(Stage.DEVICE, outcome, detail, "pocl"), opts, case=dump_case(case))
+
+
+def has(op):
+    return lambda case: any(isinstance(n, Alu) and n.op is op for n in postorder(case.ast))
+
+
+def test_a_node_that_is_printed_wrong_is_found_and_then_known():
+    blame = Judged("tinygrad==0.9.1", FULL, fails=has(Op.IDIV))
+    told = blame.of(found((LOCAL, GROUP)), None)
+    assert told.key == "WRONG_VALUE (IDIV of narrow integers) at device: no opts"
+    (store,) = parse_case(told.case).ast
+    assert store.value.op is Op.IDIV
+    asked = blame.asked
+    assert blame.of(found((UPCAST,)), None).key == told.key
+    assert blame.asked == asked
+
+
+def test_opts_that_are_needed_stay():
+    blame = Judged("tinygrad==0.9.1", FULL, fails=lambda case: GROUP in case.opts)
+    told = blame.of(found((LOCAL, GROUP, UPCAST)), None)
+    assert told.opts == parse_case(told.case).opts == (GROUP,)
+
+
+def test_a_reduction_is_never_known():
+    blame = Judged(
+        "tinygrad==0.9.1", FULL, fails=lambda case: signature(case.ast[0].value) != "MUL of float"
+    )
+    blame.known[Outcome.WRONG_VALUE] = set()
+    told = blame.of(found((), kernel(buffer(1, (4, 6)).sum(1))), None)
+    assert told.ending.reason == "SUM over float"
+    assert not blame.known[Outcome.WRONG_VALUE]
+
+
+@pytest.mark.parametrize(
+    ("detail", "said"),
+    [
+        (
+            "error: /x/tempfile_C.cl:48:18 <Spelling=/y/_b.h:137:24>: call to '_cl_max' is "
+            "ambiguous\nerror: /x/tempfile_C.cl:49:18: call to '_cl_max' is ambiguous",
+            "call to '_cl_max' is ambiguous",
+        ),
+        (
+            "error: /x/t.cl:1:74: unknown type name 'None' Device pthread-AMD failed to build",
+            "unknown type name 'None'",
+        ),
+    ],
+)
+def test_a_compiler_is_told_by_what_it_says_first(detail, said):
+    assert build_error(detail) == said
+
+
+def test_numbers_and_names_do_not_tell_failures_apart():
+    left = in_words("unexpected reduceop shape (6, 1) != (6, (NumNode(2)+Variable('n', 1, 16)))")
+    assert left == in_words("unexpected reduceop shape (1, 1) != (1, 8)")
+    assert in_words("not supported: <66> % <n[1-31]>") == in_words("not supported: <2> % <(n*9)>")
+    assert in_words("<BinaryOps.SHR: 9>") != in_words("<TernaryOps.MULACC: 2>")
+
+
+def _text(outcome: Outcome) -> list[Ran]:
+    return [Ran(Pair("3", "pocl"), outcome)]
+
+
+def test_the_text_of_a_release_decides_over_its_stand_in():
+    ending = Ending(Stage.PLAIN, Outcome.WRONG_VALUE, "got 1")
+    host = CaseResult(3, ending, case="{}")
+    right = finished(host, _text(Outcome.PASS), is_release=True)
+    assert not right.is_finding
+    assert right.ending.reason == "text-is-right"
+    wrong = finished(host, _text(Outcome.WRONG_VALUE), is_release=True)
+    assert wrong.ending.stage is Stage.DEVICE
+    unknown = finished(host, _text(Outcome.UNSUPPORTED), is_release=True)
+    assert (unknown.ending.stage, unknown.ending.reason) == (Stage.PLAIN, NOT_RUN)
+    assert finished(host, _text(Outcome.PASS)).is_finding
