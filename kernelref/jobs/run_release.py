@@ -106,6 +106,8 @@ def _prepared(
         return Ending(pair, Outcome.BROKE, f"rendering: {rendered.kind}: {rendered.reason}")
     try:
         check_device(subject.source.ast, target)
+        if "__WMMA" in rendered.text:
+            raise Unsupported("tensor-core-text", "it calls a function that OpenCL C lacks")
         launch = launch_of(rendered, subject.source.ast, subject.variables, label=subject.name)
         work = weighted_points(subject.points, len(postorder(subject.source.ast)))
         if work > MOST_WORK:

@@ -156,6 +156,12 @@ def test_what_says_no_one_thing_or_has_no_words_is_unsupported(name: str, reason
     assert raised.value.reason == reason
 
 
+def test_text_for_tensor_cores_is_unsupported() -> None:
+    (one,) = prepared("known/padto-meets-tensor-core-aliases", "engine")
+    assert isinstance(one, Ending)
+    assert (one.outcome, one.reason) == (Outcome.UNSUPPORTED, "tensor-core-text")
+
+
 def test_a_kernel_that_reads_its_own_elements_alone_is_judged() -> None:
     (one,) = prepared("seeds/add-in-place", "none")
     assert isinstance(one, Ready)
