@@ -43,7 +43,7 @@ SECTIONS = re.findall(r"^### ([a-z0-9-]+)$", DOCS.read_text(), re.MULTILINE)
 WRONG_TEXT = (
     "padded-sum-of-not", "padded-second-reduce", "extent-one-summed-twice",
     "siblings-cut-to-one-length", "bool-arithmetic-in-int", "narrow-arithmetic-in-int",
-    "image-read-by-twos",
+    "image-read-by-twos", "image-unrolled-by-twos",
 )  # fmt: skip
 WILD_TEXT = ("padded-output-of-groups",)
 AFTER_THE_ENGINE = {"padto-meets-tensor-core-aliases": (Opt(OptOps.PADTO, 0, 2),)}
@@ -55,6 +55,7 @@ BREAKS_IN_RENDERING = (
 LEAVES_TRACES = ("refused-opt-is-recorded", "refused-tensor-core-leaves-padding")
 SHOWN_BY_TEXT = (
     "padded-remainder-traps", "padded-quotient-traps", "shared-memory-counts-one-buffer",
+    "image-shared-by-twos",
 )  # fmt: skip
 DOES_NOT_COMPILE = ("variable-named-like-an-id",)
 
@@ -190,6 +191,13 @@ def test_shared_memory_passes_the_limit() -> None:
     nbytes = 4 * sum(map(int, declared))
     assert len(declared) == 2
     assert nbytes > case_of("shared-memory-counts-one-buffer").limits.shared_max
+
+
+def test_four_elements_are_stored_where_two_have_room() -> None:
+    text = rendered("image-shared-by-twos").text
+    assert "__local float temp[8]" in text
+    assert "*((__local float4*)(temp+lidx1*2))" in text
+    assert 3 * 2 + 4 > 8, "the last of four work-items stores past the end"
 
 
 @pytest.mark.parametrize("name", DOES_NOT_COMPILE)
