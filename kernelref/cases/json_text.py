@@ -14,16 +14,16 @@ Json: TypeAlias = Any
 MAX_BYTES = 16 << 20
 
 
-def read_text(path: Path) -> str:
-    """The text of a file of at most `MAX_BYTES`.
+def read_text(path: Path, limit: int = MAX_BYTES) -> str:
+    """The text of a file of at most `limit` bytes.
 
     Raises: InvalidInput naming the file.
     """
     try:
         with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-        if len(data) > MAX_BYTES:
-            raise InvalidInput(f"larger than {MAX_BYTES} bytes", where=str(path))
+            data = file.read(limit + 1)
+        if len(data) > limit:
+            raise InvalidInput(f"larger than {limit} bytes", where=str(path))
         return data.decode("utf-8")
     except OSError as error:
         raise InvalidInput(error.strerror or "cannot be read", where=str(path)) from None

@@ -47,6 +47,14 @@ def prove(
             show_default=False,
         ),
     ] = None,
+    smt2: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Keep the questions that solvers are asked, as SMT-LIB.",
+            show_default=False,
+        ),
+    ] = None,
     generalise: Annotated[
         bool,
         typer.Option("--generalise", help="Say for which sizes each opt is right."),
@@ -91,6 +99,7 @@ def prove(
         optimizer=optimizer,
         engines=ENGINES if engines is None else tuple(engines.split(",")),
         certificate=certificate,
+        smt2=smt2,
         generalises=generalise,
         jobs=jobs or 1,
         budget=seconds(budget),

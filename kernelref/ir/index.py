@@ -28,6 +28,7 @@ from kernelref.ir.index_nodes import (
     Expr,
     IndexOp,
     Int,
+    Monomial,
     Sint,
     Var,
     add,
@@ -153,11 +154,12 @@ def _substitute(expr: Expr, values: Mapping[str, Sint], known: dict[Expr, Sint])
                 result = Var(name, low, _substitute(high, values, known))
         case Binary(IndexOp.ADD | IndexOp.MUL):
             # One sum of all terms, not one for each node of the chain.
-            terms = [
-                product([c, *(_substitute(atom, values, known) for atom in monomial)])
-                for monomial, c in polynomial(expr)
-            ]
-            result = add(*terms)
+            terms: list[tuple[Monomial, int]] = []
+            for monomial, c in polynomial(expr):
+                atoms = [_substitute(atom, values, known) for atom in monomial]
+                inner = atoms[0] if len(atoms) == 1 else product(atoms)
+                terms += [(names, c * k) for names, k in polynomial(inner)]
+            result = polynomial_sum(terms)
         case Binary(op, left, right):
             ends = _substitute(left, values, known), _substitute(right, values, known)
             result = _APPLY[op](*ends)

@@ -31,6 +31,9 @@ class IndexOp(enum.Enum):
     LT = "<"
     AND = "and"
 
+    # A member is one object, so its identity tells it; Enum's own hash runs Python code.
+    __hash__ = object.__hash__
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Expr(Interned):
@@ -118,7 +121,7 @@ Polynomial: TypeAlias = tuple[tuple[Monomial, int], ...]
 
 def sint(value: Sint) -> Sint:
     """The canonical Sint: a constant as a plain int, anything else unchanged."""
-    return value.value if isinstance(value, Int) else value
+    return value.value if type(value) is Int else value
 
 
 def as_expr(value: Sint) -> Expr:
@@ -145,17 +148,24 @@ def _monomial_key(monomial: Monomial) -> tuple[Any, ...]:
 
 
 def _sorted_polynomial(coefficients: dict[Monomial, int]) -> Polynomial:
-    kept = [(monomial, c) for monomial, c in coefficients.items() if c]
+    kept = [term for term in coefficients.items() if term[1]]
     if len(kept) > 1:
-        kept.sort(key=lambda term: _monomial_key(term[0]))
+        kept.sort(key=_term_key)
     return tuple(kept)
+
+
+def _term_key(term: tuple[Monomial, int]) -> tuple[Any, ...]:
+    return _monomial_key(term[0])
 
 
 def _sum_polynomials(polynomials: Iterable[Polynomial]) -> Polynomial:
     total: dict[Monomial, int] = {}
     for polynomial in polynomials:
         for monomial, c in polynomial:
-            total[monomial] = total.get(monomial, 0) + c
+            if monomial in total:
+                total[monomial] += c
+            else:
+                total[monomial] = c
     return _sorted_polynomial(total)
 
 
@@ -170,20 +180,20 @@ def _product_of_polynomials(left: Polynomial, right: Polynomial) -> Polynomial:
 
 def polynomial(value: Sint) -> Polynomial:
     """The monomials and coefficients of an expression, canonical or not."""
-    if isinstance(value, Expr):
-        return _polynomial(value)
-    return (((), int(value)),) if value else ()
+    if isinstance(value, int):
+        return (((), int(value)),) if value else ()
+    return _polynomial(value)
 
 
 @lru_cache(maxsize=1 << 14)
 def _polynomial(expr: Expr) -> Polynomial:
     match expr:
-        case Int(value):
-            return polynomial(value)
         case Binary(IndexOp.ADD, left, right):
             return _sum_polynomials((_polynomial(left), _polynomial(right)))
         case Binary(IndexOp.MUL, left, right):
             return _product_of_polynomials(_polynomial(left), _polynomial(right))
+        case Int(value):
+            return polynomial(value)
         case _:
             return (((expr,), 1),)
 

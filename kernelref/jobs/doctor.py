@@ -15,7 +15,7 @@ from kernelref.run.device import DeviceInfo
 
 SOLVERS = {
     "z3": ("z3-solver", "pip install 'kernelref[prove]'"),
-    "cvc5": ("cvc5", "pip install cvc5"),
+    "cvc5": ("cvc5", "pip install 'kernelref[crosscheck]'"),
     "bitwuzla": ("bitwuzla", "pip install bitwuzla"),
 }
 """Module -> its distribution, and how to get it."""

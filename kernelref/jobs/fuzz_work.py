@@ -23,6 +23,7 @@ from kernelref.fuzzing.campaign_case import (
 )
 from kernelref.fuzzing.campaign_check import Ending
 from kernelref.fuzzing.campaign_release import release_ladder
+from kernelref.jobs.collector import collect_rarely
 from kernelref.jobs.fuzz_devices import with_launches
 from kernelref.run.outcome import Outcome
 
@@ -80,7 +81,7 @@ def _alarm(seconds: float) -> Iterator[None]:
 def process_pool(jobs: int) -> Executor:
     """Worker processes that start from nothing, so that they hold no state of the parent's."""
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(jobs, mp_context=context, initializer=_leave_interrupts)
+    return ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin)
 
 
 class DaskExecutor(Executor):
@@ -110,6 +111,7 @@ class DaskExecutor(Executor):
         self._client.close()
 
 
-def _leave_interrupts() -> None:
+def _begin() -> None:
     """Ctrl-C reaches every process of the terminal; the parent alone decides what it means."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    collect_rarely()

@@ -6,7 +6,7 @@ import itertools
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from kernelref.cases.lines import Line
 from kernelref.cases.sources import Place, Unreadable, list_kernels, read_at, sample
 from kernelref.errors import InvalidInput, Unsupported
 from kernelref.jobs.choices import limits_of, rules_of
+from kernelref.jobs.collector import collect_rarely
 from kernelref.jobs.opt_choice import parse_opts
 from kernelref.jobs.progress import Progress, silent
 from kernelref.jobs.prove_kernel import Finished, Settings, prove_kernel
@@ -41,6 +42,7 @@ class ProveRequest:
     optimizer: str = "reference"
     engines: tuple[str, ...] = ENGINES
     certificate: Path | None = None
+    smt2: Path | None = None
     generalises: bool = False
     jobs: int = 1
     budget: float | None = None
@@ -86,7 +88,7 @@ def prove_kernels(request: ProveRequest, progress: Progress = silent) -> ProveRe
         request.rules,
         request.limits,
         request.optimizer,
-        portfolio_of(request.engines),
+        replace(portfolio_of(request.engines), smt2=request.smt2),
         wants_certificate=request.certificate is not None,
         generalises=request.generalises,
     )
@@ -126,7 +128,8 @@ def _work(settings: Settings, items: Iterable[Item], processes: int) -> Iterator
             yield prove_places(settings, [item])
         return
     waiting = iter(items)
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+    context = get_context("spawn")
+    with ProcessPoolExecutor(processes, context, collect_rarely) as pool:
         active: set[Future[Proven]] = set()
         try:
             while True:

@@ -81,6 +81,8 @@ class Proposed:
 def prove_kernel(settings: Settings, source: KernelSource) -> Iterator[Finished]:
     """Every sequence of one kernel; what goes wrong is a result too."""
     name = str(source.place)
+    if settings.portfolio.smt2 is not None:
+        settings = replace(settings, portfolio=_dumping(settings.portfolio, source))
     try:
         choices = choices_for(
             source, opts=settings.opts, rules=settings.rules, limits=settings.limits
@@ -91,6 +93,14 @@ def prove_kernel(settings: Settings, source: KernelSource) -> Iterator[Finished]
         yield Finished(name, reason=f"{type(error).__name__} {error.check}")
     except Unsupported as error:
         yield Finished(name, reason=error.reason)
+
+
+def _dumping(portfolio: Portfolio, source: KernelSource) -> Portfolio:
+    """A folder for each kernel, named by file and line."""
+    assert portfolio.smt2 is not None
+    path, line = source.place.path, source.place.line
+    name = path.name if line is None else f"{path.name}.{line}"
+    return replace(portfolio, smt2=portfolio.smt2 / name)
 
 
 def _finish(

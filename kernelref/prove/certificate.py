@@ -8,7 +8,6 @@ every obligation again.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from typing import Any, TypeAlias
 from kernelref.cases import case as cases
 from kernelref.cases.case import Case
 from kernelref.cases.expressions import expression_from_json, expression_to_json
+from kernelref.cases.json_text import faults_in, parse_json, read_text
 from kernelref.cases.layout import dumps
 from kernelref.errors import InvalidInput
 from kernelref.ir.index import Sint, Var
@@ -104,20 +104,9 @@ def verdict_to_json(verdict: Verdict) -> Json:
 
 def read_certificate(path: Path) -> Certificate:
     """The certificate in a file. Raises: InvalidInput naming file and field."""
-    try:
-        data = path.read_bytes()
-        if len(data) > MAX_BYTES:
-            raise InvalidInput(f"larger than {MAX_BYTES} bytes", where=str(path))
-        document = json.loads(data)
-    except OSError as error:
-        raise InvalidInput(error.strerror or "cannot be read", where=str(path)) from None
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise InvalidInput(str(error), where=str(path)) from None
-    try:
-        return _from_json(document)
-    except InvalidInput as error:
-        where = f"{path}: {error.where}" if error.where else str(path)
-        raise InvalidInput(error.message, where=where) from None
+    text = read_text(path, MAX_BYTES)
+    with faults_in(str(path)):
+        return _from_json(parse_json(text))
 
 
 def _from_json(document: Json) -> Certificate:

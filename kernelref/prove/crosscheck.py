@@ -18,11 +18,9 @@ from kernelref.prove.claim import (
     Proved,
     Result,
 )
-from kernelref.prove.solve import smtlib
+from kernelref.prove.solve import GUESSED, smtlib
 
 ENGINE = "cvc5"
-ONTO = 2
-"""The question of a `OneToOne` claim whose answer rests on a guess."""
 
 
 def is_here() -> bool:
@@ -33,14 +31,14 @@ def is_here() -> bool:
 def crosscheck(claim: Claim, steps: int) -> Result:
     """What the second solver says. Units: `steps` cvc5's own resource units for one question."""
     if not is_here():
-        return GaveUp(ENGINE, "not installed: pip install cvc5")
+        return GaveUp(ENGINE, "not installed: pip install 'kernelref[crosscheck]'")
     try:
         questions = smtlib(claim)
     except Unsupported as error:
         return GaveUp(ENGINE, str(error))
     for number, text in enumerate(questions):
         answer, model = _ask(text, steps)
-        if answer == "sat" and number == ONTO:
+        if answer == "sat" and number == GUESSED:
             return GaveUp(ENGINE, "the guessed inverse is wrong, or a key is missing")
         if answer == "sat":
             return _counterexample(claim, model)

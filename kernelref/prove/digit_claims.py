@@ -39,23 +39,40 @@ def facts_of(claim: Everywhere) -> Sequence[Fact]:
     return claim.facts(coordinates(claim), term_lift)
 
 
-def syntactic(claim: Claim) -> Result:
+class Forms:
+    """The facts of a claim as both engines here compare them, written down once when asked for."""
+
+    def __init__(self, claim: Everywhere) -> None:
+        self._claim = claim
+        self._written: list[tuple[Fact, Sint, Sint, Sint]] | None = None
+
+    def written(self) -> list[tuple[Fact, Sint, Sint, Sint]]:
+        """Each fact with its expressions: where, left, right."""
+        if self._written is None:
+            self._written = [(fact, *written(fact)) for fact in facts_of(self._claim)]
+        return self._written
+
+
+def forms_of(claim: Claim) -> Forms | None:
+    """The forms of a claim that has facts."""
+    return Forms(claim) if isinstance(claim, Everywhere) else None
+
+
+def syntactic(claim: Claim, forms: Forms | None = None) -> Result:
     """Equal as they are written."""
     if not isinstance(claim, Everywhere):
         return GaveUp(SYNTACTIC, "says nothing about keys")
-    for fact in facts_of(claim):
-        where, left, right = written(fact)
+    for fact, where, left, right in (forms or Forms(claim)).written():
         if where != 0 and left != right:
-            return GaveUp(SYNTACTIC, f"{fact.says}: {left} and {right}")
+            return GaveUp(SYNTACTIC, f"{fact.says}: not written alike")
     return Proved(SYNTACTIC)
 
 
-def by_digits(claim: Claim) -> Result:
+def by_digits(claim: Claim, forms: Forms | None = None) -> Result:
     """Equal normal forms, or keys that are numbers in a mixed radix."""
     if isinstance(claim, OneToOne):
         return _one_to_one(claim)
-    for fact in facts_of(claim):
-        where, left, right = written(fact)
+    for fact, where, left, right in (forms or Forms(claim)).written():
         if not _equal_where(where, left, right):
             return GaveUp(digits.ENGINE, f"{fact.says}: {left} and {right}")
     return Proved(digits.ENGINE)

@@ -29,6 +29,7 @@ from kernelref.ir.index import (
     mul,
     polynomial,
     polynomial_sum,
+    product,
     substitute,
     variables,
 )
@@ -46,10 +47,6 @@ def normal(value: Sint) -> Sint:
 @lru_cache(maxsize=1 << 16)
 def _normal(expr: Expr) -> Sint:
     match expr:
-        case Int(value):
-            return value
-        case Var(_, low, high):
-            return low if low == high else expr
         case Binary(IndexOp.ADD | IndexOp.MUL):
             return _sum(expr)
         case Binary(IndexOp.FLOORDIV, left, right):
@@ -63,17 +60,20 @@ def _normal(expr: Expr) -> Sint:
             return conjunction(_conditions(expr))
         case Binary(op, left, right):
             return Binary(op, as_expr(normal(left)), as_expr(normal(right)))
+        case Var(_, low, high):
+            return low if low == high else expr
+        case Int(value):
+            return value
     raise AssertionError(f"not an index expression: {expr!r}")
 
 
 def _sum(expr: Expr) -> Sint:
-    total: Sint = 0
-    for monomial, coefficient in polynomial(expr):
-        term: Sint = coefficient
-        for atom in monomial:
-            term = mul(term, normal(atom))
-        total = add(total, term)
-    return total
+    terms: list[tuple[Monomial, int]] = []
+    for monomial, c in polynomial(expr):
+        atoms = [normal(atom) for atom in monomial]
+        inner = atoms[0] if len(atoms) == 1 else product(atoms)
+        terms += [(names, c * k) for names, k in polynomial(inner)]
+    return polynomial_sum(terms)
 
 
 def quotient(p: Sint, d: Sint) -> Sint:
@@ -241,14 +241,14 @@ def conjunction(conditions: list[Sint]) -> Sint:
     kept = _narrowest(conditions)
     while kept is not None:
         ranges: dict[str, Var] = {}
-        wide: dict[str, Sint] = {}
-        others: list[Sint] = []
-        for condition in kept:
-            wide.update((var.name, var) for var in variables(condition))
-            if not _narrow(condition, ranges):
-                others.append(condition)
+        others = [condition for condition in kept if not _narrow(condition, ranges)]
         if any(isinstance(var.high, int) and var.low > var.high for var in ranges.values()):
             return 0
+        if not others:
+            break
+        wide: dict[str, Sint] = {
+            var.name: var for condition in kept for var in variables(condition)
+        }
         own = [condition for condition in kept if condition not in others]
         under = [_again(substitute(other, ranges)) for other in others]
         implied = [bound for other in under for bound in _implied(other)]

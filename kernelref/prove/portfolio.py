@@ -7,12 +7,15 @@ again as the last resort with a larger limit.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from pathlib import Path
+
+import numpy as np
 
 from kernelref.errors import InvalidInput
 from kernelref.ir.index import evaluate
+from kernelref.ir.semantics import Array
 from kernelref.prove.claim import (
     Claim,
     Counterexample,
@@ -22,28 +25,31 @@ from kernelref.prove.claim import (
     extents_at,
     lift_at,
 )
-from kernelref.prove.digit_claims import by_digits, syntactic
-from kernelref.prove.enumerate import enumerate_points
+from kernelref.prove.digit_claims import by_digits, forms_of, syntactic
+from kernelref.prove.enumerate import LARGEST, enumerate_points
 
 ENGINES = ("syntactic", "digits", "enumerate", "z3-structured", "z3-bitvector")
 """The engines that are asked unless told otherwise, in this order."""
 SECOND_SOLVER = "cvc5"
 PROBES = 200
 """Points looked at before a solver is asked: a wrong claim is mostly wrong at one of them."""
+PROBED_VALUES = 20
+"""Values of the symbols among which these are divided."""
 
 
 @dataclass(frozen=True, slots=True)
 class Portfolio:
     """Engines by name, in the order of `ENGINES`.
 
-    Units: `at_once` and `at_most` count points to enumerate before and after the solvers, `rlimit`
-    a solver's own steps for one claim.
+    `smt2`: a folder for the questions that solvers are asked. Units: `at_once` and `at_most` count
+    points to enumerate before and after the solvers, `rlimit` a solver's own steps for one claim.
     """
 
     engines: tuple[str, ...] = ENGINES
     at_once: int = 1 << 17
     at_most: int = 1 << 26
     rlimit: int = 2_000_000
+    smt2: Path | None = None
 
     def has(self, engine: str) -> bool:
         """Whether an engine is on; evaluating padded points is no choice."""
@@ -52,35 +58,45 @@ class Portfolio:
     def decide(self, claim: Claim) -> Result:
         """The first answer that is one; else what the last engine that gave up said."""
         found: Result = GaveUp("none", "no engine is asked")
-        for attempt in self._attempts():
-            found = attempt(claim)
+        for found in self._answers(claim):
             if not isinstance(found, GaveUp):
-                return found
+                break
         return found
 
-    def _attempts(self) -> Sequence[Callable[[Claim], Result]]:
-        attempts: list[Callable[[Claim], Result]] = []
+    def _answers(self, claim: Claim) -> Iterator[Result]:
+        """What each engine says, asked when its turn comes."""
+        forms = forms_of(claim)
         if "syntactic" in self.engines:
-            attempts.append(syntactic)
+            yield syntactic(claim, forms)
         if "digits" in self.engines:
-            attempts.append(by_digits)
+            yield by_digits(claim, forms)
         if "enumerate" in self.engines:
-            attempts.append(lambda claim: enumerate_points(claim, self.at_once))
-            attempts.append(probe)
-        if any(name.startswith("z3-") for name in self.engines):
-            attempts += self._solvers()
-        if SECOND_SOLVER in self.engines:
-            attempts.append(self._second_solver)
-        if "enumerate" in self.engines:
-            attempts.append(lambda claim: enumerate_points(claim, self.at_most))
-        return attempts
+            yield enumerate_points(claim, self.at_once)
+            yield probe(claim)
+        asks_z3 = any(name.startswith("z3-") for name in self.engines)
+        if self.smt2 is not None and (asks_z3 or SECOND_SOLVER in self.engines):
+            from kernelref.prove.dump import dump
 
-    def _solvers(self) -> list[Callable[[Claim], Result]]:
+            dump(claim, self.smt2)
+        if asks_z3:
+            yield from self._solvers(claim)
+        if SECOND_SOLVER in self.engines:
+            yield self._second_solver(claim)
+        if "enumerate" in self.engines:
+            yield enumerate_points(claim, self.at_most)
+
+    def _solvers(self, claim: Claim) -> Iterator[Result]:
         # Loading Z3 takes longer than most proofs.
         from kernelref.prove.solve import SOLVERS, Effort
 
+        if self.smt2 is not None:
+            from kernelref.prove.dump import dump
+
+            dump(claim, self.smt2)
         effort = Effort(self.rlimit)
-        return [partial(ask, effort=effort) for name, ask in SOLVERS if name in self.engines]
+        for name, ask in SOLVERS:
+            if name in self.engines:
+                yield ask(claim, effort)
 
     def _second_solver(self, claim: Claim) -> Result:
         from kernelref.prove.crosscheck import crosscheck
@@ -105,23 +121,32 @@ def portfolio_of(names: Sequence[str]) -> Portfolio:
 def probe(claim: Claim) -> Result:
     """Corners and random points: they can refute, never prove."""
     gave_up = GaveUp("probe", "no counterexample among the points looked at")
-    if not isinstance(claim, Everywhere):
+    if not isinstance(claim, Everywhere) or claim.reach is None or claim.reach >= LARGEST:
         return gave_up
     rng = random.Random(0)
-    for number in range(PROBES):
+    # Without symbols all points are looked at together.
+    times = PROBED_VALUES if claim.symbols else 1
+    for _ in range(times):
         values = _some_values(claim, rng)
         shape = extents_at(claim.box, values)
         if 0 in shape:
             return gave_up
-        ends = [(0, n - 1) if number % 2 else (0, n - 1, n // 2, min(n - 1, 1)) for n in shape]
-        point = tuple(
-            rng.choice(some) if rng.random() < 0.5 else rng.randrange(n)
-            for some, n in zip(ends, shape, strict=True)
-        )
-        for fact in claim.facts(point, lift_at(values)):
-            if fact.where and fact.left != fact.right:
-                return Counterexample("probe", values, point)
+        points = [_some_coordinates(n, PROBES // times, rng) for n in shape]
+        for fact in claim.facts(points, lift_at(values)):
+            wrong = np.broadcast_to(fact.where & (fact.left != fact.right), PROBES // times)
+            if wrong.any():
+                place = int(wrong.argmax())
+                return Counterexample("probe", values, tuple(int(x[place]) for x in points))
     return gave_up
+
+
+def _some_coordinates(extent: int, count: int, rng: random.Random) -> Array:
+    """Coordinates on one axis: half of them at or near the ends, for every other point at one."""
+    found = []
+    for number in range(count):
+        ends = (0, extent - 1) if number % 2 else (0, extent - 1, extent // 2, min(extent - 1, 1))
+        found.append(rng.choice(ends) if rng.random() < 0.5 else rng.randrange(extent))
+    return np.array(found, np.int64)
 
 
 def _some_values(claim: Claim, rng: random.Random) -> dict[str, int]:

@@ -32,6 +32,8 @@ from kernelref.prove.terms import Term, coordinates, raw, written
 
 STRUCTURED = "z3-structured"
 BITVECTOR = "z3-bitvector"
+GUESSED = 2
+"""The question of a `OneToOne` claim whose answer rests on a guess."""
 
 
 @dataclass(frozen=True, slots=True)

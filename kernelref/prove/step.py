@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kernelref.ir.ast import Constant, Load, Node, Reduce, Store
-from kernelref.ir.index import Expr, Sint, Var, bounds, evaluate, variables
+from kernelref.ir.index import Expr, Sint, Var, bounds, variables
 from kernelref.ir.shapetracker import ShapeTracker
 from kernelref.ir.view import View
 from kernelref.opt.axis import AxisType
@@ -233,4 +233,4 @@ def size_of(part: Sint) -> int:
     if isinstance(part, Expr):
         low, high = bounds(part)
         return max(abs(low), abs(high))
-    return abs(int(evaluate(part, {})))
+    return abs(int(part))

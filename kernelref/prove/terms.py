@@ -27,23 +27,33 @@ from kernelref.prove.claim import Claim, Fact, Lift
 
 
 class Term:
-    """One expression. Law: evaluating `expr` gives what the same operations give on ints."""
+    """One expression. Law: evaluating `expr` gives what the same operations give on ints.
 
-    __slots__ = ("expr",)
+    A sum is kept as its parts until it is asked for: an address adds up axis by axis.
+    """
 
-    def __init__(self, expr: Sint) -> None:
-        self.expr = expr
+    __slots__ = ("_parts",)
+
+    def __init__(self, *parts: Sint) -> None:
+        self._parts = parts
+
+    @property
+    def expr(self) -> Sint:
+        """The expression."""
+        if len(self._parts) > 1:
+            self._parts = (add(*self._parts),)
+        return self._parts[0]
 
     def __add__(self, other: Any) -> Term:
-        return Term(add(self.expr, raw(other)))
+        return Term(*self._parts, *(other._parts if isinstance(other, Term) else (raw(other),)))
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Term:
-        return Term(add(self.expr, mul(raw(other), -1)))
+        return Term(*self._parts, mul(raw(other), -1))
 
     def __rsub__(self, other: Any) -> Term:
-        return Term(add(raw(other), mul(self.expr, -1)))
+        return Term(raw(other), mul(self.expr, -1))
 
     def __mul__(self, other: Any) -> Term:
         return Term(mul(self.expr, raw(other)))

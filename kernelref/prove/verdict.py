@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -118,7 +118,19 @@ class Shown:
     subject: str
 
 
-Part = Claim | Failure | Open | Shown
+Plain = Claim | Failure | Open | Shown
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """Ways to read one thing, of which one must hold. A way is a guess, so what fails under it is
+    no refutation; where none holds, `otherwise` says what follows from why the first does not."""
+
+    ways: Iterable[Sequence[Plain]]
+    otherwise: Callable[[Open], Failure | Open]
+
+
+Part = Plain | Readings
 
 
 def judge(
@@ -136,16 +148,15 @@ def judge(
         seconds = time.perf_counter() - begin
         return Verdict(step, obligation, answer, tuple(engines), reason, witness, seconds)
 
-    for part in parts:
+    for each in parts:
+        part = _read(each, portfolio, engines) if isinstance(each, Readings) else each
         match part:
+            case None:
+                continue
             case Failure(witness):
                 return verdict(Answer.REFUTED, witness=witness)
-            case Open():
-                open_part = open_part or part
-            case Shown(engine, subject):
-                engines.append(engine)
-                if not portfolio.has(engine):
-                    open_part = open_part or Open(f"{subject}: {engine} is off")
+            case Open() | Shown():
+                open_part = open_part or _left_open(part, portfolio, engines)
             case _:
                 result = portfolio.decide(part)
                 engines.append(result.engine)
@@ -164,6 +175,38 @@ def judge(
         answer = Answer.UNSUPPORTED if open_part.is_unsupported else Answer.UNKNOWN
         return verdict(answer, open_part.reason)
     return verdict(Answer.PROVED)
+
+
+def _read(readings: Readings, portfolio: Portfolio, engines: list[str]) -> Failure | Open | None:
+    """None when every part of one way is proved; its engines are noted."""
+    first: Open | None = None
+    for way in readings.ways:
+        used: list[str] = []
+        for part in way:
+            left = _left_open(part, portfolio, used)
+            if left is not None:
+                first = first or left
+                break
+        else:
+            engines += used
+            return None
+    return readings.otherwise(first or Open("no reading"))
+
+
+def _left_open(part: Plain, portfolio: Portfolio, used: list[str]) -> Open | None:
+    """None when a part is proved."""
+    match part:
+        case Open():
+            return part
+        case Failure(witness):
+            return Open(str(witness))
+        case Shown(engine, subject):
+            used.append(engine)
+            return None if portfolio.has(engine) else Open(f"{subject}: {engine} is off")
+        case _:
+            result = portfolio.decide(part)
+            used.append(result.engine)
+            return None if isinstance(result, Proved) else Open(f"{part.subject}: {result}")
 
 
 def replay(claim: Claim, found: Counterexample) -> Witness:

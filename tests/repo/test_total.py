@@ -20,7 +20,7 @@ def enum_members() -> dict[str, set[str]]:
                     for statement in node.body
                     if isinstance(statement, ast.Assign)
                     for target in statement.targets
-                    if isinstance(target, ast.Name)
+                    if isinstance(target, ast.Name) and not target.id.startswith("__")
                 }
     return found
 

@@ -29,7 +29,7 @@ from kernelref.prove.claim import Claim, Everywhere
 from kernelref.prove.digit_claims import term_lift
 from kernelref.prove.program.values import Applied, Id, Items, NotModelled, Table, under
 from kernelref.prove.step import Access, side_of
-from kernelref.prove.terms import coordinates, raw
+from kernelref.prove.terms import Term, coordinates, raw
 
 REGISTERS = UPCASTS | {AxisType.GROUP_UPCAST}
 
@@ -108,9 +108,16 @@ class Asked:
             along = [axis for axis in access.axes if f"x.{axis}" in names]
             if any(axis not in env.at for axis in along):
                 raise NotModelled(f"buffer {number} varies along an axis that nobody iterates here")
-            at = {f"x.{axis}": env.at[axis] for axis in along}
-            self.located[key] = self.table.moved(address, at), self.table.moved(valid, at)
+            at = {f"x.{axis}": env.at[axis] for axis in along if not self._is_itself(axis, env)}
+            if at:
+                address, valid = self.table.moved(address, at), self.table.moved(valid, at)
+            self.located[key] = address, valid
         return self.located[key]
+
+    def _is_itself(self, axis: int, env: Env) -> bool:
+        """Whether an axis stands at its own variable."""
+        stands = self.point[axis]
+        return isinstance(stands, Term) and env.at[axis] == stands.expr
 
     def _general(self, access: Access) -> tuple[Sint, Sint]:
         """Address and validity on the axes' own variables."""

@@ -8,7 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
+
 from kernelref.ir.index import Binary, Expr, IndexOp, Int, Sint, Var, bounds, evaluate, variables
+from kernelref.ir.semantics import Array
 from kernelref.prove.claim import Everywhere, Fact, Lift, Point, ordered
 from kernelref.prove.program.asked import Stored
 from kernelref.prove.program.values import (
@@ -137,6 +140,7 @@ class Look:
         self.table = table
         self.known: dict[Id, int] = {}
         self.numbers: dict[tuple[object, ...], int] = {}
+        self.accesses: dict[tuple[Sint, Sint], tuple[int, ...]] = {}
 
     def of_store(self, stored: Stored) -> tuple[int, ...]:
         """A store: where it goes, then what it stores."""
@@ -175,19 +179,27 @@ class Look:
 
     def access(self, address: Sint, valid: Sint) -> tuple[int, ...]:
         """An address at each place where it is valid, -1 elsewhere."""
-        return tuple(
-            int(evaluate(address, at)) if evaluate(valid, at) else -1
-            for at in (_place(i, address, valid) for i in range(PLACES))
-        )
+        key = address, valid
+        if key not in self.accesses:
+            at = self._places(address, valid)
+            seen = np.where(evaluate(valid, at), evaluate(address, at), -1)
+            self.accesses[key] = tuple(np.broadcast_to(seen, PLACES).tolist())
+        return self.accesses[key]
+
+    def _places(self, *values: Sint) -> dict[str, Array]:
+        """Values for the variables of expressions, the same wherever a variable occurs."""
+        found: dict[str, Array] = {}
+        for var in ordered({var for value in values for var in variables(value)}):
+            count = np.maximum(evaluate(var.high, found) - var.low, 0) + 1
+            found[var.name] = var.low + _draws(var.name) % count
+        return found
 
 
-def _place(number: int, *values: Sint) -> dict[str, int]:
-    """Values for the variables of expressions, the same wherever a variable occurs."""
-    found: dict[str, int] = {}
-    for var in ordered({var for value in values for var in variables(value)}):
-        high = int(evaluate(var.high, found))
-        found[var.name] = random.Random(f"{var.name} {number}").randint(var.low, max(var.low, high))
-    return found
+@lru_cache(maxsize=1 << 10)
+def _draws(name: str) -> Array:
+    """Numbers drawn for a variable, one a place."""
+    rng = random.Random(name)
+    return np.array([rng.getrandbits(40) for _ in range(PLACES)])
 
 
 def equation_claim(equation: Equation, symbols: Sequence[Var]) -> Everywhere:

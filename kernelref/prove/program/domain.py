@@ -21,7 +21,7 @@ from kernelref.ir.index import Expr, Sint, Var, bounds, product, variables
 from kernelref.opt.axis import GROUPS, LOCALS, AxisType
 from kernelref.opt.kernel import Kernel
 from kernelref.prove import digits
-from kernelref.prove.claim import Everywhere, Fact, Lift, OneToOne, Point, Proved
+from kernelref.prove.claim import Everywhere, Fact, Lift, OneToOne, Point
 from kernelref.prove.portfolio import Portfolio
 from kernelref.prove.program.asked import Asked, Stored, coordinate
 from kernelref.prove.program.differences import Unlike, equation_claim, form_claim, store_equations
@@ -30,7 +30,7 @@ from kernelref.prove.program.rerun import rerun
 from kernelref.prove.program.values import NotModelled, Table
 from kernelref.prove.step import side_of, symbols_of
 from kernelref.prove.terms import at
-from kernelref.prove.verdict import Failure, Open, Part, Shown, Witness
+from kernelref.prove.verdict import Failure, Open, Part, Plain, Readings, Witness
 
 ATTEMPTS = 16
 """How many ways to read which loop runs over which axis are tried."""
@@ -81,66 +81,47 @@ def domain(
         names[standing.name] = coordinate(axis, kernel.full_shape[axis])
     yield from launch_claims(kernel, program, entry, {axis: given[axis] for axis in parallel})
     yield buffers_claim(kernel, program)
-    table = Table()
-    parts = _iterations(kernel, program, entry, names, table)
-    if not portfolio.has(digits.ENGINE):
-        symbols = symbols_of(side_of(kernel))
-        forms = [form_claim(value, form, symbols) for value, form in table.forms.items()]
-        parts = [*parts, *forms]
-    reason = _unsettled(parts, portfolio)
-    if reason is None:
-        yield from parts
-        return
-    shown = rerun(kernel, program)
-    if isinstance(shown, Witness):
-        yield Failure(shown)
-    else:
-        yield Open(
-            f"{reason}; {shown}", any(isinstance(p, Open) and p.is_unsupported for p in parts)
-        )
+    symbols = symbols_of(side_of(kernel))
+
+    def ways() -> Iterator[Sequence[Plain]]:
+        table = Table()
+        for parts in _readings(kernel, program, entry, names, table):
+            if portfolio.has(digits.ENGINE):
+                yield parts
+            else:
+                forms = [form_claim(value, form, symbols) for value, form in table.forms.items()]
+                yield [*parts, *forms]
+
+    def otherwise(why: Open) -> Failure | Open:
+        shown = rerun(kernel, program)
+        if isinstance(shown, Witness):
+            return Failure(shown)
+        return Open(f"{why.reason}; {shown}", why.is_unsupported)
+
+    yield Readings(ways(), otherwise)
 
 
-def _unsettled(parts: Sequence[Part], portfolio: Portfolio) -> str | None:
-    """Why these parts do not prove the obligation, or None. A claim that fails is no refutation:
-    which terms are compared with which was a guess."""
-    for part in parts:
-        match part:
-            case Open(reason):
-                return reason
-            case Failure(witness):
-                return str(witness)
-            case Shown():
-                continue
-            case _:
-                result = portfolio.decide(part)
-                if not isinstance(result, Proved):
-                    return f"{part.subject}: {result}"
-    return None
-
-
-def _iterations(
+def _readings(
     kernel: Kernel, program: lir.Program, entry: Entry, names: dict[str, Sint], table: Table
-) -> Sequence[Part]:
-    """What is left to prove under the best reading of which loop runs over which axis."""
+) -> Iterator[Sequence[Plain]]:
+    """What is left to prove, for each way to read which loop runs over which axis: where extents
+    are equal a wrong reading compares terms that need not be equal."""
     try:
         asked = list(Asked(kernel, table).stores())
     except NotModelled as reason:
-        return [Open(str(reason), is_unsupported=True)]
-    best: Sequence[Part] = []
+        yield [Open(str(reason), is_unsupported=True)]
+        return
     for attempt in range(ATTEMPTS):
         guess = Guess(kernel, attempt)
         walk = Walk(program, table, names, _work_items(kernel), guess.axes_of)
         try:
             walk.run(entry.body)
         except NotModelled as reason:
-            found: Sequence[Part] = [Open(str(reason), is_unsupported=True)]
+            yield [Open(str(reason), is_unsupported=True)]
         else:
-            found = compare(kernel, table, walk.stores, asked)
-        if attempt == 0 or not isinstance(found[0], Failure | Open):
-            best = found
-        if not isinstance(found[0], Failure | Open) or attempt + 1 >= guess.ways:
+            yield compare(kernel, table, walk.stores, asked)
+        if attempt + 1 >= guess.ways:
             break
-    return best
 
 
 def buffers_claim(kernel: Kernel, program: lir.Program) -> Everywhere:
@@ -224,7 +205,7 @@ def launch_claims(
 
 def compare(
     kernel: Kernel, table: Table, done: Sequence[Done], asked: Sequence[Stored]
-) -> Sequence[Part]:
+) -> Sequence[Plain]:
     """Whether the stores carried out are those asked for: what is left to prove."""
     for store in done:
         wrong = _wrong_count(kernel, store)
