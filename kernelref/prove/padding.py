@@ -36,7 +36,7 @@ from kernelref.ir.semantics import Array
 from kernelref.prove import ranges
 from kernelref.prove.measure import Measure
 from kernelref.prove.obligations import Factor, factors
-from kernelref.prove.ranges import ZERO, Range, anything, hull
+from kernelref.prove.ranges import PLUS_ZERO, ZERO, Range, anything, hull
 from kernelref.prove.step import Side, Step
 from kernelref.prove.verdict import Failure, Open, Part, Shown, Witness
 
@@ -111,7 +111,7 @@ def _evaluate(
     for node in postorder(where.ast):
         match node:
             case Load(_, dtype) | Constant(_, dtype) if is_padded and where.varies(node):
-                found[node] = ZERO
+                found[node] = PLUS_ZERO
             case Load(_, dtype):
                 found[node] = anything(dtype)
             case Constant(value, dtype):

@@ -22,11 +22,12 @@ Number: TypeAlias = int | float
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Every number from `low` to `high`, and NaN if `nan`. A zero may have either sign."""
+    """Every number from `low` to `high`, and NaN if `nan`. Without `minus` no zero is -0.0."""
 
     low: Number
     high: Number
     nan: bool = False
+    minus: bool = True
 
     @property
     def is_zero(self) -> bool:
@@ -45,6 +46,7 @@ class Range:
 
 _LARGEST_BFLOAT16 = 3.38e38
 ZERO = Range(0, 0)
+PLUS_ZERO = Range(0, 0, minus=False)
 TRUE = Range(1, 1)
 EITHER = Range(0, 1)
 
@@ -57,7 +59,8 @@ def anything(dtype: DType) -> Range:
 
 def hull(left: Range, right: Range) -> Range:
     """Everything that either holds."""
-    return Range(min(left.low, right.low), max(left.high, right.high), left.nan or right.nan)
+    low, high = min(left.low, right.low), max(left.high, right.high)
+    return Range(low, high, left.nan or right.nan, left.minus or right.minus)
 
 
 def literal(value: bool | int | float, dtype: DType) -> Range:
@@ -89,13 +92,16 @@ def converted(value: Range, source: DType, target: DType, *, bitcast: bool) -> R
     """A cast, or the same bits under another dtype."""
     source, target = source.value, target.value
     if bitcast:
-        # A zero of either sign has other bits; +0 alone is known for integers.
-        return ZERO if value.is_zero and not source.is_float else anything(target)
+        # The bits of -0.0 are not all 0.
+        is_plus = value.is_zero and not (source.is_float and value.minus)
+        return PLUS_ZERO if is_plus else anything(target)
     if target.kind is Kind.BOOL:
         if value.is_zero:
             return ZERO
         return EITHER if value.holds(0) else TRUE
     if target.is_float:
+        if value.is_zero and not (source.is_float and value.minus):
+            return PLUS_ZERO
         if source.is_float and target.bits > source.bits:
             return value
         return _rounded(value.low, value.high, target, nan=value.nan)
@@ -276,10 +282,13 @@ def _exp2(x: Number) -> float:
 
 def _logarithm(operands: list[Range], dtype: DType) -> Range:
     (a,) = operands
-    if a.low <= 0 or math.isinf(a.high):
+    if a.low < 0 or math.isinf(a.high):
         return anything(dtype)
-    low, high = math.log2(a.low), math.log2(a.high)
-    return _loose(low - 1e-3, high + 1e-3, dtype, nan=a.nan)
+    # Of either zero it is -inf, and a device may take a subnormal number for 0.
+    least = _normal(dtype)
+    low = -math.inf if a.low < least else math.log2(a.low) - 1e-3
+    high = -math.inf if a.high == 0 else math.log2(max(a.high, least)) + 1e-3
+    return _loose(low, high, dtype, nan=a.nan)
 
 
 def _sine(operands: list[Range], dtype: DType) -> Range:
@@ -346,6 +355,9 @@ def _on_bool(op: Op, operands: list[Range]) -> Range:
             return Range(max(a.low, b.low), max(a.high, b.high))
         case Op.MUL:
             return Range(min(a.low, b.low), min(a.high, b.high))
+        case Op.MULACC:
+            c = operands[2]
+            return Range(max(min(a.low, b.low), c.low), max(min(a.high, b.high), c.high))
         case Op.XOR | Op.SUB if a.is_single and b.is_single:
             return Range(*(int(a.low) ^ int(b.low),) * 2)
         case _:

@@ -26,6 +26,7 @@ from kernelref.ir.dtype import (
     DType,
 )
 from kernelref.prove.ranges import (
+    PLUS_ZERO,
     ZERO,
     Range,
     anything,
@@ -141,5 +142,16 @@ def test_what_is_known_exactly_stays_exact() -> None:
     assert not applied(Op.RECIP, [ZERO], FLOAT).is_zero
     assert applied(Op.WHERE, [ZERO, anyone, ZERO], FLOAT).is_zero
     assert applied(Op.NEG, [ZERO], BOOL) == Range(1, 1)
+    assert applied(Op.MULACC, [ZERO, anything(BOOL), ZERO], BOOL).is_zero
+    assert applied(Op.LOG2, [ZERO], FLOAT).high == -math.inf
     assert converted(ZERO, INT32, FLOAT, bitcast=False).is_zero
     assert applied(Op.ADD, [Range(0, 3), Range(1, 2)], UINT32) == Range(1, 5)
+
+
+def test_the_bits_of_a_zero_are_known_with_its_sign() -> None:
+    assert converted(PLUS_ZERO, FLOAT, UINT32, bitcast=True).is_zero
+    assert not converted(ZERO, FLOAT, UINT32, bitcast=True).is_zero
+    assert converted(ZERO, INT32, FLOAT, bitcast=False) == PLUS_ZERO
+    assert converted(ZERO, HALF, FLOAT, bitcast=False) == ZERO
+    assert hull(PLUS_ZERO, ZERO).minus
+    assert applied(Op.NEG, [PLUS_ZERO], FLOAT).minus

@@ -28,7 +28,7 @@ from kernelref.prove.program.values import (
 )
 from kernelref.prove.terms import at
 
-PLACES = 8
+PLACES = 64
 """Places at which terms are looked at, to see which of them to compare."""
 
 
