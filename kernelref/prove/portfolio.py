@@ -10,12 +10,12 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from kernelref.errors import InvalidInput
 from kernelref.ir.index import evaluate
-from kernelref.ir.semantics import Array
 from kernelref.prove.claim import (
     Claim,
     Counterexample,
@@ -33,8 +33,6 @@ ENGINES = ("syntactic", "digits", "enumerate", "z3-structured", "z3-bitvector")
 SECOND_SOLVER = "cvc5"
 PROBES = 200
 """Points looked at before a solver is asked: a wrong claim is mostly wrong at one of them."""
-PROBED_VALUES = 20
-"""Values of the symbols among which these are divided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,32 +119,46 @@ def portfolio_of(names: Sequence[str]) -> Portfolio:
 def probe(claim: Claim) -> Result:
     """Corners and random points: they can refute, never prove."""
     gave_up = GaveUp("probe", "no counterexample among the points looked at")
-    if not isinstance(claim, Everywhere) or claim.reach is None or claim.reach >= LARGEST:
+    if not isinstance(claim, Everywhere):
         return gave_up
     rng = random.Random(0)
-    # Without symbols all points are looked at together.
-    times = PROBED_VALUES if claim.symbols else 1
-    for _ in range(times):
+    if not claim.symbols and claim.reach is not None and claim.reach < LARGEST:
+        # Nothing overflows and no symbol needs a value: all points at once.
+        shape = extents_at(claim.box, {})
+        points = [np.array([_near_an_end(n, i, rng) for i in range(PROBES)]) for n in shape]
+        return gave_up if 0 in shape else _wrong_among(claim, {}, points) or gave_up
+    for number in range(PROBES):
         values = _some_values(claim, rng)
         shape = extents_at(claim.box, values)
         if 0 in shape:
             return gave_up
-        points = [_some_coordinates(n, PROBES // times, rng) for n in shape]
-        for fact in claim.facts(points, lift_at(values)):
-            wrong = np.broadcast_to(fact.where & (fact.left != fact.right), PROBES // times)
-            if wrong.any():
-                place = int(wrong.argmax())
-                return Counterexample("probe", values, tuple(int(x[place]) for x in points))
+        found = _wrong_among(claim, values, [_near_an_end(n, number, rng) for n in shape])
+        if found is not None:
+            return found
     return gave_up
 
 
-def _some_coordinates(extent: int, count: int, rng: random.Random) -> Array:
-    """Coordinates on one axis: half of them at or near the ends, for every other point at one."""
-    found = []
-    for number in range(count):
-        ends = (0, extent - 1) if number % 2 else (0, extent - 1, extent // 2, min(extent - 1, 1))
-        found.append(rng.choice(ends) if rng.random() < 0.5 else rng.randrange(extent))
-    return np.array(found, np.int64)
+def _wrong_among(
+    claim: Everywhere, values: dict[str, int], points: Sequence[Any]
+) -> Counterexample | None:
+    """The first of these points (ints, or arrays of them) at which a fact does not hold."""
+    for fact in claim.facts(points, lift_at(values)):
+        wrong = np.broadcast_to(fact.where & (fact.left != fact.right), np.shape(points)[1:])
+        if wrong.any():
+            place = np.unravel_index(int(wrong.argmax()), wrong.shape)
+            return Counterexample(
+                "probe", values, tuple(int(x[place]) if place else x for x in points)
+            )
+    return None
+
+
+def _near_an_end(extent: int, number: int, rng: random.Random) -> int:
+    """A coordinate: half of them at or near the ends, for every other point at an end."""
+    if extent == 0 or rng.random() >= 0.5:
+        return rng.randrange(max(1, extent))
+    return rng.choice(
+        (0, extent - 1) if number % 2 else (0, extent - 1, extent // 2, min(extent - 1, 1))
+    )
 
 
 def _some_values(claim: Claim, rng: random.Random) -> dict[str, int]:
