@@ -10,6 +10,7 @@ Rules, for d > 0 and `//`, `%` rounding towards minus infinity:
   (d*q + r) // d = q + t             if t*d <= r < (t+1)*d everywhere
   (g*a + b) // (g*e) = a // e        if 0 <= b < g everywhere
   (q // e + t) // d = (q + e*t) // (e*d)
+  (d*q + r) // d = q + r // d         (d may be symbolic)
   p < 0  =  (p // g) < 0             for any g > 0
 """
 
@@ -162,14 +163,25 @@ def _lone_quotient(p: Sint) -> tuple[Sint, int, Sint] | None:
 
 
 def _symbolic_quotient(p: Sint, d: Sint) -> Sint:
-    """p // d with p = d*q + r by long division, if 0 <= r < d and 0 < d everywhere."""
+    """p // d with p = d*q + r by long division: q, if 0 <= r < d everywhere, else q + r // d."""
     low = span(d)[0]
-    if low is not None and low > 0:
-        q, r = _long_division(p, d)
-        floor, above = span(r)[0], span(add(r, mul(d, -1)))[1]
-        if floor is not None and floor >= 0 and above is not None and above < 0:
-            return q
-    return Binary(IndexOp.FLOORDIV, as_expr(p), as_expr(d))
+    if low is None or low <= 0:
+        return Binary(IndexOp.FLOORDIV, as_expr(p), as_expr(d))
+    q, r = _long_division(p, d)
+    floor = span(r)[0]
+    if floor is not None and floor >= 0 and _is_below(r, d):
+        return q
+    return add(q, Binary(IndexOp.FLOORDIV, as_expr(r), as_expr(d)))
+
+
+def _is_below(r: Sint, d: Sint) -> bool:
+    """Whether r < d everywhere; n // e + t < d where n + e*t < e*d."""
+    inner = _lone_quotient(r)
+    if inner is not None:
+        n, e, t = inner
+        r, d = add(n, mul(t, e)), mul(d, e)
+    above = span(add(r, mul(d, -1)))[1]
+    return above is not None and above < 0
 
 
 def _names(monomial: Monomial) -> list[object]:
