@@ -49,6 +49,9 @@ class Op(enum.Enum):
     WHERE = ("WHERE", 3)
     MULACC = ("MULACC", 3)
 
+    # A member is one object, so its identity tells it; Enum's own hash runs Python code.
+    __hash__ = object.__hash__
+
     @property
     def arity(self) -> int:
         """How many sources the op takes."""
@@ -63,6 +66,9 @@ class ReduceOp(enum.Enum):
 
     SUM = "SUM"
     MAX = "MAX"
+
+    # A member is one object, so its identity tells it; Enum's own hash runs Python code.
+    __hash__ = object.__hash__
 
 
 @dataclass(frozen=True, slots=True, eq=False)

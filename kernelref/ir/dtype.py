@@ -23,6 +23,9 @@ class Kind(enum.Enum):
     UNSIGNED = "unsigned"
     FLOAT = "float"
 
+    # A member is one object, so its identity tells it; Enum's own hash runs Python code.
+    __hash__ = object.__hash__
+
 
 @dataclass(frozen=True, slots=True)
 class DType:

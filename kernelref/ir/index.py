@@ -141,24 +141,29 @@ def substitute(expr: Sint, values: Mapping[str, Sint]) -> Sint:
 
 def _substitute(expr: Expr, values: Mapping[str, Sint], known: dict[Expr, Sint]) -> Sint:
     """`known` holds what is done: an address shares most of its parts."""
+    result: Sint
+    if type(expr) is Var:
+        if expr.name in values:
+            return sint(values[expr.name])
+        if isinstance(expr.high, int):
+            return expr
     if expr in known:
         return known[expr]
-    result: Sint
     match expr:
         case Var(name, low, high):
-            if name in values:
-                result = sint(values[name])
-            elif isinstance(high, int):
-                result = expr
-            else:
-                result = Var(name, low, _substitute(high, values, known))
+            result = Var(name, low, _substitute(as_expr(high), values, known))
         case Binary(IndexOp.ADD | IndexOp.MUL):
             # One sum of all terms, not one for each node of the chain.
             terms: list[tuple[Monomial, int]] = []
             for monomial, c in polynomial(expr):
                 atoms = [_substitute(atom, values, known) for atom in monomial]
                 inner = atoms[0] if len(atoms) == 1 else product(atoms)
-                terms += [(names, c * k) for names, k in polynomial(inner)]
+                if isinstance(inner, int):
+                    terms.append(((), c * inner))
+                elif len(atoms) == 1 and inner is monomial[0]:
+                    terms.append((monomial, c))
+                else:
+                    terms += [(names, c * k) for names, k in polynomial(inner)]
             result = polynomial_sum(terms)
         case Binary(op, left, right):
             ends = _substitute(left, values, known), _substitute(right, values, known)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -100,16 +100,18 @@ class Var(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Binary(Expr):
-    """One operation on two expressions."""
+    """One operation on two expressions. `terms` of a sum or product: `polynomial`, once asked."""
 
     op: IndexOp
     left: Expr
     right: Expr
+    terms: Polynomial | None = field(init=False, default=None, repr=False)
 
     def __str__(self) -> str:
         return f"({self.left}{_SPELLING[self.op]}{self.right})"
 
 
+_OF_TERMS = frozenset({IndexOp.ADD, IndexOp.MUL})
 _SPELLING = {op: op.value if len(op.value) < 3 else f" {op.value} " for op in IndexOp}
 
 Sint: TypeAlias = int | Expr
@@ -158,7 +160,7 @@ def _term_key(term: tuple[Monomial, int]) -> tuple[Any, ...]:
     return _monomial_key(term[0])
 
 
-def _sum_polynomials(polynomials: Iterable[Polynomial]) -> Polynomial:
+def _sum_polynomials(*polynomials: Polynomial) -> Polynomial:
     total: dict[Monomial, int] = {}
     for polynomial in polynomials:
         for monomial, c in polynomial:
@@ -185,17 +187,23 @@ def polynomial(value: Sint) -> Polynomial:
     return _polynomial(value)
 
 
-@lru_cache(maxsize=1 << 14)
 def _polynomial(expr: Expr) -> Polynomial:
     match expr:
-        case Binary(IndexOp.ADD, left, right):
-            return _sum_polynomials((_polynomial(left), _polynomial(right)))
-        case Binary(IndexOp.MUL, left, right):
-            return _product_of_polynomials(_polynomial(left), _polynomial(right))
+        case Binary(IndexOp.ADD | IndexOp.MUL as op, left, right):
+            if expr.terms is None:
+                combine = _sum_polynomials if op is IndexOp.ADD else _product_of_polynomials
+                _remember(expr, combine(_polynomial(left), _polynomial(right)))
+            assert expr.terms is not None
+            return expr.terms
         case Int(value):
             return polynomial(value)
         case _:
             return (((expr,), 1),)
+
+
+def _remember(node: Binary, terms: Polynomial) -> None:
+    # Terms hold what is below the node, so they are no cycle, and go when it goes.
+    object.__setattr__(node, "terms", terms)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -215,12 +223,16 @@ def from_polynomial(terms: Polynomial) -> Sint:
             if coefficient != 1:
                 term = Binary(IndexOp.MUL, term, Int(coefficient))
         total = term if total is None else Binary(IndexOp.ADD, total, term)
-    return 0 if total is None else total
+    if total is None:
+        return 0
+    if isinstance(total, Binary) and total.op in _OF_TERMS:
+        _remember(total, terms)
+    return total
 
 
 def polynomial_sum(terms: Iterable[tuple[Monomial, int]]) -> Sint:
     """The canonical sum of monomials in any order, with coefficients."""
-    return from_polynomial(_sum_polynomials([tuple(terms)]))
+    return from_polynomial(_sum_polynomials(tuple(terms)))
 
 
 def add(*values: Sint) -> Sint:
@@ -239,7 +251,7 @@ def add(*values: Sint) -> Sint:
 
 @lru_cache(maxsize=1 << 14)
 def _sum(parts: tuple[Expr, ...], constant: int) -> Sint:
-    return from_polynomial(_sum_polynomials([*map(_polynomial, parts), polynomial(constant)]))
+    return from_polynomial(_sum_polynomials(*map(_polynomial, parts), polynomial(constant)))
 
 
 def mul(left: Sint, right: Sint) -> Sint:

@@ -16,6 +16,7 @@ Rules, for d > 0 and `//`, `%` rounding towards minus infinity:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 from kernelref.ir.index import (
@@ -262,9 +263,12 @@ def conjunction(conditions: list[Sint]) -> Sint:
             var.name: var for condition in kept for var in variables(condition)
         }
         own = [condition for condition in kept if condition not in others]
-        under = [_again(substitute(other, ranges)) for other in others]
+        under = [_under(other, ranges) for other in others]
         implied = [bound for other in under for bound in _implied(other)]
-        again = [substitute(other, wide) for other in under]
+        again = [
+            other if narrowed is other else substitute(narrowed, wide)
+            for other, narrowed in zip(others, under, strict=True)
+        ]
         if not implied and again == others:
             break
         kept = _narrowest([*own, *(substitute(bound, wide) for bound in implied), *again])
@@ -274,6 +278,13 @@ def conjunction(conditions: list[Sint]) -> Sint:
     for condition in sorted(map(as_expr, kept), key=order_key):
         total = condition if total == 1 else Binary(IndexOp.AND, as_expr(total), condition)
     return total
+
+
+def _under(condition: Sint, ranges: Mapping[str, Var]) -> Sint:
+    """A condition in lowest terms where variables have these ranges."""
+    if not any(var.name in ranges for var in variables(condition)):
+        return condition
+    return _again(substitute(condition, ranges))
 
 
 def _again(condition: Sint) -> Sint:
