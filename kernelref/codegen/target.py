@@ -14,7 +14,9 @@ class Target:
     """What rendered text may use; bfloat16 arithmetic is never native.
 
     Units: `group_max` counts work-items of a group, `local_max` work-items and `grid_max`
-    work-groups along (x, y, z), `image_max` texels along (columns, rows).
+    work-groups along (x, y, z), `image_max` texels along (columns, rows), what ends in nbytes bytes
+    on chip for a group, of one buffer and of all, `loop_max` the iterations of a work-item after
+    which the device silently goes on (nested ones counted together). None: there is no such bound.
     """
 
     name: str
@@ -25,6 +27,10 @@ class Target:
     group_max: int = 256
     local_max: tuple[int, int, int] = (256, 256, 256)
     grid_max: tuple[int, int, int] = (2**31 - 1, 2**31 - 1, 2**31 - 1)
+    shared_nbytes: int | None = None
+    buffer_nbytes: int | None = None
+    memory_nbytes: int | None = None
+    loop_max: int | None = None
 
 
 POCL = Target("pocl", double=True, images=True, group_max=4096, local_max=(4096, 4096, 4096))

@@ -38,6 +38,7 @@ from kernelref.jobs.run_windows import pointed
 from kernelref.opt.broke import OptBroke
 from kernelref.opt.kernel import Kernel
 from kernelref.run import oclgrind
+from kernelref.run.device_limits import check_buffers, check_program
 from kernelref.run.devices import INTERPRETER
 from kernelref.run.job import GroupRange, KernelLaunch, LaunchBuffer
 from kernelref.run.outcome import Outcome
@@ -108,6 +109,7 @@ def prepare(subject: Subject, kernel: Kernel, pair: Pair, target: Target) -> Pre
     try:
         program = lower(kernel, target)
         text = pointed(render(program, target), program, subject.windows)
+        check_program(program, target, subject.variables)
     except Unsupported as error:
         return Ending(pair, Outcome.UNSUPPORTED, error.detail, reason=error.reason)
     groups = concrete_groups(program, subject.variables)
@@ -126,12 +128,14 @@ def prepare(subject: Subject, kernel: Kernel, pair: Pair, target: Target) -> Pre
         detail = f"buffer {missing[0]}: no group stores element {missing[1]}"
         return Ending(pair, Outcome.UNWRITTEN, detail, points=subject.points, is_partial=True)
     expected = _expected(subject, program, ranges)
+    launch = _launch(subject, program, text, groups, ranges, expected)
+    try:
+        check_buffers(launch.buffers, target)
+    except Unsupported as error:
+        return Ending(pair, Outcome.UNSUPPORTED, error.detail, reason=error.reason)
     return Ready(
         pair=pair,
-        launch=replace(
-            _launch(subject, program, text, groups, ranges, expected),
-            optimise=is_worth_optimising(work, text),
-        ),
+        launch=replace(launch, optimise=is_worth_optimising(work, text)),
         recipe=subject.recipe,
         program=program,
         expected=expected,

@@ -7,7 +7,6 @@ before the run, since the text cannot be adapted to it.
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -31,6 +30,7 @@ from kernelref.optimizers.installed import InstalledOptimizer, InstalledSession
 from kernelref.optimizers.interface import Accepted, Answer, Broke, Heuristics, Refused
 from kernelref.optimizers.launch import launch_of
 from kernelref.optimizers.names import open_optimizer
+from kernelref.run.device_limits import check_buffers, check_group
 from kernelref.run.devices import INTERPRETER
 from kernelref.run.outcome import Outcome
 
@@ -105,15 +105,15 @@ def _prepared(
     if isinstance(rendered, Broke):
         return Ending(pair, Outcome.BROKE, f"rendering: {rendered.kind}: {rendered.reason}")
     try:
-        check_device(subject.source.ast, target)
+        check_dtypes(subject.source.ast, target)
         if "__WMMA" in rendered.text:
             raise Unsupported("tensor-core-text", "it calls a function that OpenCL C lacks")
         launch = launch_of(rendered, subject.source.ast, subject.variables, label=subject.name)
         work = weighted_points(subject.points, len(postorder(subject.source.ast)))
         if work > MOST_WORK:
             raise Unsupported("large-launch", f"{work:,} points in the release's own text")
-        if launch.local is not None and math.prod(launch.local) > target.group_max:
-            raise Unsupported("group-size", f"{launch.local} work-items on {target.name}")
+        check_group(launch.local or (1, 1, 1), target)
+        check_buffers(launch.buffers, target)
     except Unsupported as error:
         return Ending(pair, Outcome.UNSUPPORTED, error.detail, reason=error.reason)
     points = {e.number: e.addresses for e in expected()}
@@ -137,7 +137,7 @@ def _prepared(
     )
 
 
-def check_device(ast: Ast, target: Target) -> None:
+def check_dtypes(ast: Ast, target: Target) -> None:
     """Raises: Unsupported when the release's text needs what the device or OpenCL lacks."""
     if target.name == INTERPRETER:
         raise Unsupported("text-in-interpreter", "the interpreter runs Programs, not text")

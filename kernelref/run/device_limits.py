@@ -1,4 +1,4 @@
-"""Whether a device can run a Program at all: sizes that it refuses, and loops that it cuts short.
+"""Whether a device can run a kernel at all: sizes that it refuses, and loops that it cuts short.
 
 A driver that refuses says so, but not always before it crashes, and one that leaves a loop early
 says nothing: what is asked here is asked before the run.
@@ -7,24 +7,46 @@ says nothing: what is asked here is asked before the run.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from kernelref.codegen.program import Guarded, Loop, Program, Statement
+from kernelref.codegen.target import Target
 from kernelref.errors import Unsupported
 from kernelref.ir.index import evaluate
-from kernelref.run.device import DeviceInfo
+from kernelref.run.job import LaunchBuffer
 
 
-def check_device(program: Program, info: DeviceInfo, variables: Mapping[str, int]) -> None:
+def check_program(program: Program, target: Target, variables: Mapping[str, int]) -> None:
     """Raises: Unsupported, with the reason's name, when the device cannot run the Program."""
-    if program.shared_nbytes > info.local_nbytes:
-        _refuse("shared-memory", program.shared_nbytes, info.local_nbytes, "bytes in a group")
-    _check_group(program.local, info)
-    _check_buffers(program, info, variables)
-    if info.loop_max is not None:
+    _check("shared-memory", program.shared_nbytes, target.shared_nbytes, "bytes in a group")
+    check_group(program.local, target)
+    for buffer in program.buffers:
+        if buffer.dtype.image is not None:
+            rows, columns, _ = buffer.dtype.image
+            for size, most in zip((columns, rows), target.image_max, strict=True):
+                _check("image-size", size, most, "texels along an axis")
+    if target.loop_max is not None:
         iterations = most_iterations(program.body, variables)
-        if iterations > info.loop_max:
-            _refuse("loop-iterations", iterations, info.loop_max, "iterations of a work-item")
+        _check("loop-iterations", iterations, target.loop_max, "iterations of a work-item")
+
+
+def check_group(local: tuple[int, int, int], target: Target) -> None:
+    """Raises: Unsupported when a group has too many work-items."""
+    _check("group-size", math.prod(local), target.group_max, "work-items in a group")
+    for size, most in zip(local, target.local_max, strict=True):
+        _check("group-size", size, most, "work-items along an axis")
+
+
+def check_buffers(buffers: Collection[LaunchBuffer], target: Target) -> None:
+    """Raises: Unsupported when the device has no room for them."""
+    for buffer in buffers:
+        _check("buffer-size", _nbytes(buffer), target.buffer_nbytes, "bytes in a buffer")
+    total = sum(map(_nbytes, buffers))
+    _check("memory", total, target.memory_nbytes, "bytes in all buffers")
+
+
+def _nbytes(buffer: LaunchBuffer) -> int:
+    return buffer.elements * buffer.dtype.itemsize
 
 
 def most_iterations(body: Iterable[Statement], variables: Mapping[str, int]) -> int:
@@ -42,29 +64,6 @@ def most_iterations(body: Iterable[Statement], variables: Mapping[str, int]) -> 
     return total
 
 
-def _check_group(local: tuple[int, int, int], info: DeviceInfo) -> None:
-    if math.prod(local) > info.group_max:
-        _refuse("group-size", math.prod(local), info.group_max, "work-items in a group")
-    for size, most in zip(local, info.local_max, strict=True):
-        if size > most:
-            _refuse("group-size", size, most, "work-items along an axis")
-
-
-def _check_buffers(program: Program, info: DeviceInfo, variables: Mapping[str, int]) -> None:
-    total = 0
-    for buffer in program.buffers:
-        if buffer.dtype.image is not None:
-            rows, columns, _ = buffer.dtype.image
-            for size, most in zip((columns, rows), info.image_max, strict=True):
-                if size > most:
-                    _refuse("image-size", size, most, "texels along an axis")
-        nbytes = int(evaluate(buffer.elements, variables)) * buffer.dtype.itemsize
-        if nbytes > info.allocation_nbytes:
-            _refuse("buffer-size", nbytes, info.allocation_nbytes, "bytes in a buffer")
-        total += nbytes
-    if total > info.memory_nbytes:
-        _refuse("memory", total, info.memory_nbytes, "bytes in all buffers")
-
-
-def _refuse(reason: str, found: int, most: int, what: str) -> None:
-    raise Unsupported(f"device-{reason}", f"{found:,} {what}; at most {most:,}")
+def _check(reason: str, found: int, most: int | None, what: str) -> None:
+    if most is not None and found > most:
+        raise Unsupported(f"device-{reason}", f"{found:,} {what}; at most {most:,}")

@@ -139,6 +139,10 @@ def target_of(info: DeviceInfo) -> Target:
         image_max=info.image_max,
         group_max=info.group_max,
         local_max=info.local_max,
+        shared_nbytes=info.local_nbytes,
+        buffer_nbytes=info.allocation_nbytes,
+        memory_nbytes=info.memory_nbytes,
+        loop_max=info.loop_max,
     )
 
 

@@ -22,12 +22,14 @@ from kernelref.run.outcome import Outcome
 NAME = "oclgrind"
 PLATFORM = "Oclgrind"
 LOG_NAME = "oclgrind.log"
+MEMORY_NBYTES = 64 << 20
+"""All buffers of a launch: for each of their bytes the race check keeps about 60 of its own."""
 ENVIRONMENT = (
     ("OCLGRIND_DATA_RACES", "1"),
     ("OCLGRIND_UNIFORM_WRITES", "1"),
     ("OCLGRIND_UNINITIALIZED", "1"),
     ("OCLGRIND_MAX_ERRORS", "1000"),
-    ("OCLGRIND_GLOBAL_MEM_SIZE", str(4 << 30)),
+    ("OCLGRIND_GLOBAL_MEM_SIZE", str(MEMORY_NBYTES)),
     ("OCLGRIND_LOCAL_MEM_SIZE", str(64 << 10)),
     ("OCLGRIND_NUM_THREADS", "{threads}"),
     ("OCLGRIND_LOG", "{private}/" + LOG_NAME),

@@ -68,6 +68,21 @@ def test_a_huge_space_runs_whole_groups_and_compares_what_they_write(tmp_path):
     assert expected.total == 4096 * 60_000
 
 
+def test_what_exceeds_the_device_is_not_launched(tmp_path):
+    source = source_of(tmp_path, kernel(buffer(1, (64, 100)).sum(1)))
+    subject = Subject.of(source, seed=0)
+    for target, reason in (
+        (replace(POCL, loop_max=99), "device-loop-iterations"),
+        (replace(POCL, buffer_nbytes=25_599), "device-buffer-size"),
+        (replace(POCL, memory_nbytes=25_855), "device-memory"),
+    ):
+        ending = prepare(subject, Kernel.open(source.ast), Pair("one", "pocl"), target)
+        assert isinstance(ending, Ending)
+        assert ending.reason == reason
+    most = replace(POCL, loop_max=100, buffer_nbytes=25_600, memory_nbytes=25_856)
+    assert isinstance(prepare(subject, Kernel.open(source.ast), Pair("one", "pocl"), most), Ready)
+
+
 def test_groups_too_large_for_a_simulator_are_unsupported(tmp_path):
     target = replace(POCL, name=oclgrind.NAME)
     many = ready_of(tmp_path, kernel(buffer(1, (1 << 20,)) * 2.0), target=target)

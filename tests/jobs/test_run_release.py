@@ -14,7 +14,7 @@ from kernelref.errors import Unsupported
 from kernelref.jobs.opt_choice import OptChoice, parse_opts
 from kernelref.jobs.run_judge import judged
 from kernelref.jobs.run_prepare import Ready
-from kernelref.jobs.run_release import check_device, opened_release, prepare_release, schedules
+from kernelref.jobs.run_release import check_dtypes, opened_release, prepare_release, schedules
 from kernelref.jobs.run_report import Ending
 from kernelref.jobs.run_subject import Subject
 from kernelref.opt.limits import OPENCL
@@ -80,9 +80,9 @@ def test_what_the_device_lacks_is_said_before_the_run() -> None:
     assert (half.outcome, half.reason) == (Outcome.UNSUPPORTED, "half-arithmetic")
     for name, reason in (("bfloat16-scale", "bfloat16-text"), ("image-add", "images")):
         with pytest.raises(Unsupported, match=reason):
-            check_device(source(f"seeds/{name}").ast, Target("bare", native_half=True))
+            check_dtypes(source(f"seeds/{name}").ast, Target("bare", native_half=True))
     with pytest.raises(Unsupported, match="text-in-interpreter"):
-        check_device(source("seeds/matmul").ast, Target("interp"))
+        check_dtypes(source("seeds/matmul").ast, Target("interp"))
 
 
 def test_a_release_that_falls_over_is_an_ending() -> None:

@@ -15,31 +15,25 @@ from kernelref.codegen.program import (
     SharedArray,
     Statement,
 )
+from kernelref.codegen.target import FULL, Target
 from kernelref.errors import Unsupported
 from kernelref.ir.dtype import FLOAT, IMAGE_FLOAT, INT32, image
 from kernelref.ir.index import Var, lt
-from kernelref.run.device import DeviceInfo
-from kernelref.run.device_limits import check_device, most_iterations
+from kernelref.run.device_limits import check_buffers, check_program, most_iterations
 from kernelref.run.devices import device_info
 from kernelref.run.isolate import DevicePool
 from kernelref.run.job import KernelLaunch, LaunchBuffer
 from tests.run.device_launches import need_device
 
-INFO = DeviceInfo(
-    name="toy",
-    platform="p",
-    device="d",
-    version="v",
-    half=False,
-    double=False,
+TARGET = Target(
+    "toy",
     images=True,
     image_max=(64, 32),
     group_max=16,
     local_max=(16, 8, 4),
-    local_nbytes=1024,
+    shared_nbytes=1024,
+    buffer_nbytes=600,
     memory_nbytes=1000,
-    allocation_nbytes=600,
-    units=1,
     loop_max=100,
 )
 LENGTH = Var("n", 1, 200)
@@ -47,21 +41,21 @@ LENGTH = Var("n", 1, 200)
 
 def program(
     *,
-    elements: int = 100,
     local: tuple[int, int, int] = (16, 1, 1),
     shared: int = 256,
-    buffers: int = 1,
     body: tuple[Statement, ...] = (),
 ) -> Program:
-    arguments = tuple(
-        BufferArgument(f"data{n}", n, FLOAT, elements, is_output=n == 0) for n in range(buffers)
-    )
+    argument = BufferArgument("data0", 0, FLOAT, 100, is_output=True)
     array = SharedArray("temp", FLOAT, shared)
-    return Program("f", arguments, (LENGTH,), (1, 1, 1), local, body, (array,))
+    return Program("f", (argument,), (LENGTH,), (1, 1, 1), local, body, (array,))
 
 
 def loops(extent: int, *inner: Statement) -> Loop:
     return Loop(Var("i", 0, extent - 1), extent, inner)
+
+
+def buffers(elements: list[int]) -> list[LaunchBuffer]:
+    return [LaunchBuffer(n, FLOAT, count, is_written=n == 0) for n, count in enumerate(elements)]
 
 
 def images(rows: int, columns: int) -> Program:
@@ -77,18 +71,32 @@ def images(rows: int, columns: int) -> Program:
         (program(shared=256), program(shared=257), "device-shared-memory"),
         (program(local=(4, 4, 1)), program(local=(4, 5, 1)), "device-group-size"),
         (program(local=(2, 8, 1)), program(local=(1, 9, 1)), "device-group-size"),
-        (program(elements=150), program(elements=151), "device-buffer-size"),
-        (program(buffers=2, elements=125), program(buffers=2, elements=126), "device-memory"),
         (images(32, 64), images(33, 64), "device-image-size"),
         (images(32, 64), images(32, 65), "device-image-size"),
         (program(body=(loops(100),)), program(body=(loops(101),)), "device-loop-iterations"),
     ],
 )
 def test_each_limit_is_met_and_exceeded(fits: Program, exceeds: Program, reason: str) -> None:
-    check_device(fits, INFO, {"n": 1})
+    check_program(fits, TARGET, {"n": 1})
     with pytest.raises(Unsupported) as caught:
-        check_device(exceeds, INFO, {"n": 1})
+        check_program(exceeds, TARGET, {"n": 1})
     assert caught.value.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("fits", "exceeds", "reason"),
+    [([150], [151], "device-buffer-size"), ([125, 125], [126, 125], "device-memory")],
+)
+def test_buffers_must_fit(fits: list[int], exceeds: list[int], reason: str) -> None:
+    check_buffers(buffers(fits), TARGET)
+    with pytest.raises(Unsupported) as caught:
+        check_buffers(buffers(exceeds), TARGET)
+    assert caught.value.reason == reason
+
+
+def test_what_nothing_is_known_of_is_not_refused() -> None:
+    check_program(program(shared=1 << 40, body=(loops(1 << 40),)), FULL, {"n": 1})
+    check_buffers(buffers([1 << 40]), FULL)
 
 
 def test_iterations_count_nested_loops_each_time_and_look_into_guards() -> None:

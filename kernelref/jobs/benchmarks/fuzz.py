@@ -31,7 +31,7 @@ from kernelref.jobs.progress import Progress, silent
 from kernelref.jobs.run import target_named
 from kernelref.jobs.run_judge import judged
 from kernelref.jobs.run_prepare import Ready, prepare
-from kernelref.jobs.run_release import check_device
+from kernelref.jobs.run_release import check_dtypes
 from kernelref.jobs.run_report import Pair
 from kernelref.jobs.run_subject import Subject
 from kernelref.opt.kernel import Kernel
@@ -163,7 +163,7 @@ def _is_close(
     chooser = SeededChooser(seed)
     subject = Subject.of(_source(0, generate_kernel(chooser)), seed=0)
     try:
-        check_device(subject.source.ast, target)
+        check_dtypes(subject.source.ast, target)
         session = release.open(subject.source.ast, OPENCL)
         if isinstance(session, Refused | Broke):
             return None
