@@ -22,6 +22,9 @@ def selftest(
         str | None,
         typer.Option(metavar="SEED:COUNT", help="Mechanical mutants drawn anew, not the known."),
     ] = None,
+    proofs: Annotated[
+        bool, typer.Option("--proofs", help="Ask the prover of a kernel that comes out wrong, too.")
+    ] = False,
     sample: options.Sample = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
@@ -41,6 +44,7 @@ def selftest(
         jobs=jobs,
         is_quick=quick,
         drawn=parse_drawn(draw),
+        proves=proofs,
     )
     with progress("selftest") as report_progress:
         report = plant(request, report_progress)

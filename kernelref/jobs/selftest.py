@@ -28,7 +28,8 @@ class SelftestRequest:
     """What `selftest` was asked for: mutants by name (none: all), or a sample of them by `seed`.
 
     `is_quick`: each mutant meets its own input only, and those without one are left out. `drawn`,
-    a seed and a count: mutants drawn anew instead.
+    a seed and a count: mutants drawn anew instead. `proves`: the prover is asked of the first
+    stored kernel that a mutant makes wrong.
     """
 
     names: tuple[str, ...] = ()
@@ -37,6 +38,7 @@ class SelftestRequest:
     jobs: int | None = None
     is_quick: bool = False
     drawn: tuple[int, int] | None = None
+    proves: bool = False
 
 
 @dataclass(slots=True)
@@ -60,7 +62,13 @@ class SelftestReport:
     @property
     def findings(self) -> int:
         """Mutants that show a hole in the checks or a wrong word in the registry."""
-        return len({kill.mutant.name for kill in (*self.having("survived"), *self.unexpected)})
+        holes = (*self.having("survived"), *self.unexpected, *self.proved_wrong)
+        return len({kill.mutant.name for kill in holes})
+
+    @property
+    def proved_wrong(self) -> list[Kill]:
+        """Those of which a wrong kernel was proved."""
+        return [kill for kill in self.kills if kill.verdict.proof == "PROVED"]
 
     def as_json(self) -> dict[str, Any]:
         """The object that `selftest --json` prints."""
@@ -71,12 +79,16 @@ class SelftestReport:
             **{status: len(self.having(status)) for status in STATUSES},
             "at_import": sum(kill.verdict.at_import for kill in killed),
             "by_outcome": _counted(kill.verdict.ended.outcome for kill in killed),
-            "by_layer": _counted(layer_of(kill.mutant) for kill in self.kills),
+            "by_layer": _counted(kill.mutant.layer for kill in self.kills),
             "by_origin": _counted(origin_of(kill.mutant) for kill in self.kills),
             "questions": self.questions,
             "states": self.states,
             "seconds": round(self.seconds, 3),
             "survivors": [kill.mutant.name for kill in self.having("survived")],
+            "proved_wrong": [kill.mutant.name for kill in self.proved_wrong],
+            "by_proof": _counted(
+                kill.verdict.proof.split(":")[0] for kill in self.kills if kill.verdict.proof
+            ),
             "unexpected": [_row(kill) for kill in self.unexpected],
             "kills": [_row(kill) for kill in self.kills],
         }
@@ -90,7 +102,9 @@ def selftest(request: SelftestRequest, progress: Progress = silent) -> SelftestR
     suite = make_suite(probes_of(chosen), is_whole=not request.is_quick)
     report = SelftestReport(questions=len(suite.questions), states=len(suite.states))
     processes = request.jobs or os.cpu_count() or 1
-    running = kills(chosen, MUTANTS, suite, processes=processes, only=request.is_quick)
+    running = kills(
+        chosen, MUTANTS, suite, processes=processes, only=request.is_quick, proves=request.proves
+    )
     for done, kill in enumerate(running, 1):
         report.kills.append(kill)
         survivors = len(report.having("survived"))
@@ -111,11 +125,6 @@ def chosen_mutants(request: SelftestRequest) -> list[Mutant]:
     if request.sample is not None and request.sample < len(found):
         found = random.Random(request.seed).sample(found, request.sample)
     return found
-
-
-def layer_of(mutant: Mutant) -> str:
-    """The folder that a mutant changes."""
-    return mutant.modules[0].split(".")[1]
 
 
 def origin_of(mutant: Mutant) -> str:
@@ -150,4 +159,6 @@ def _row(kill: Kill) -> dict[str, Any]:
         "asked": verdict.asked,
         "seconds": round(verdict.seconds, 3),
         "detail": verdict.ended.detail,
+        "proof": verdict.proof,
+        "proof_input": verdict.proof_probe,
     }

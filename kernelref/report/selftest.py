@@ -23,7 +23,14 @@ def _lines(report: SelftestReport) -> Iterator[str]:
     if alive:
         yield f"  {100 * noticed / alive:.1f}% of those that are not equivalent were noticed"
     yield f"killed by outcome: {in_one_line(told['by_outcome'])}"
+    if told["by_proof"]:
+        yield f"of wrong kernels the prover says: {in_one_line(told['by_proof'])}"
     yield from columns(_row(kill) for kill in report.kills)
+    if report.proved_wrong:
+        yield f"{len(report.proved_wrong)} wrong kernels were proved:"
+        yield from columns(
+            (kill.mutant.name, kill.verdict.proof_probe) for kill in report.proved_wrong
+        )
     if report.unexpected:
         yield f"{len(report.unexpected)} ended in another way than the registry says:"
         yield from columns(

@@ -25,8 +25,7 @@ from kernelref.opt.footprint import footprint
 from kernelref.opt.kernel import Kernel
 from kernelref.opt.limits import PRESETS, Limits
 from kernelref.opt.opt import Opt, OptOps
-from kernelref.run.device import DeviceInfo
-from kernelref.run.device_limits import check_device
+from kernelref.run.device_limits import check_program
 from kernelref.run.interp import launch_program
 from kernelref.run.job import LaunchBuffer
 from kernelref.run.oracle import Oracle, Values
@@ -129,7 +128,7 @@ def ran(
     """Lower, render and ask the device as `run` does, then interpret and compare."""
     program = lower(kernel, target)
     render(program, target)
-    check_device(program, device_of(target), subject.variables)
+    check_program(program, target, subject.variables)
     outside = _asks_for_more(subject, program)
     if outside:
         return Ended(Outcome.OUT_OF_BOUNDS.value, outside)
@@ -152,27 +151,6 @@ def ran(
         detail = f"{program.shared_nbytes} bytes on chip, the footprint says {taken}"
         return Ended(Outcome.HARNESS_ERROR.value, detail)
     return Ended(Outcome.PASS.value)
-
-
-def device_of(target: Target) -> DeviceInfo:
-    """A device that can do what the target says, with memory enough."""
-    most = 1 << 62
-    return DeviceInfo(
-        name=target.name,
-        platform="",
-        device="",
-        version="",
-        half=target.native_half,
-        double=target.double,
-        images=target.images,
-        image_max=target.image_max,
-        group_max=target.group_max,
-        local_max=target.local_max,
-        local_nbytes=most,
-        memory_nbytes=most,
-        allocation_nbytes=most,
-        units=1,
-    )
 
 
 def _buffers(subject: Subject, program: Program) -> list[LaunchBuffer]:

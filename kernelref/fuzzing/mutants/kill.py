@@ -21,6 +21,8 @@ WALL_SECONDS = 1800.0
 COMMAND = (sys.executable, "-m", "kernelref.fuzzing.mutants.trial")
 ORACLE_SIDE = ("kernelref.run.",)
 MACHINE_SIDE = ("kernelref.run.interp.",)
+PROVED_LAYERS = ("ir", "opt", "codegen")
+"""Layers that decide what a proof is about; the others run what was proved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,14 @@ class Kill:
         return bool(self.mutant.expects) and outcome != self.mutant.expects
 
 
-def trial_of(mutant: Mutant, by_name: dict[str, Mutant], suite: str, *, only: bool) -> Trial:
+def trial_of(
+    mutant: Mutant,
+    by_name: dict[str, Mutant],
+    suite: str,
+    *,
+    only: bool = False,
+    proves: bool = False,
+) -> Trial:
     """How a mutant is tried: what is planted beside it, and what it is asked."""
     beside = by_name[mutant.beside] if mutant.beside else None
     edits = mutant.edits if beside is None else (*mutant.edits, *beside.edits)
@@ -60,6 +69,7 @@ def trial_of(mutant: Mutant, by_name: dict[str, Mutant], suite: str, *, only: bo
         only=only or beside is not None,
         usual="" if beside is None else beside.expects,
         own_oracle=own,
+        proves=proves and mutant.layer in PROVED_LAYERS,
     )
 
 
@@ -70,15 +80,19 @@ def kills(
     *,
     processes: int = 2,
     only: bool = False,
+    proves: bool = False,
 ) -> Iterator[Kill]:
-    """Each mutant with its verdict, in the order they come; `only`: ask its own probe alone."""
+    """Each mutant with its verdict, in the order they come.
+
+    `only`: ask its own probe alone; `proves`: ask the prover too.
+    """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "suite"
         path.write_bytes(pickle.dumps(suite))
         with Processes() as running, ThreadPoolExecutor(processes) as threads:
             waiting: dict[Future[Verdict], Mutant] = {}
             for mutant in mutants:
-                trial = trial_of(mutant, by_name, str(path), only=only)
+                trial = trial_of(mutant, by_name, str(path), only=only, proves=proves)
                 waiting[threads.submit(running.verdict, trial)] = mutant
             try:
                 for future in as_completed(waiting):

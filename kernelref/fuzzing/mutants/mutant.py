@@ -74,6 +74,11 @@ class Mutant:
         return tuple(dict.fromkeys(edit.module for edit in self.edits))
 
     @property
+    def layer(self) -> str:
+        """The folder that it changes."""
+        return self.modules[0].split(".")[1]
+
+    @property
     def is_quick(self) -> bool:
         """Whether its own input must show it at once: not CONFORM, which takes many states."""
         return self.probe is not None and self.expects not in ("", CONFORM)

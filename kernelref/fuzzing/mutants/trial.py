@@ -27,12 +27,20 @@ PROBE_SECONDS = 20.0
 MEMORY_NBYTES = 6 << 30
 PARTS = ("examine", "laws", "states")
 
+PROOF_SECONDS = 120.0
+WRONG = (
+    *("WRONG_VALUE", "UNWRITTEN", "OUT_OF_BOUNDS", "UNINITIALISED"),
+    *("RACE", "BARRIER_DIVERGENCE", "INDEX_OVERFLOW", "TRAP"),
+)
+"""Outcomes of a kernel that computes something else than its AST."""
+
 
 @dataclass(frozen=True, slots=True)
 class Trial:
     """What a process is asked. `first`: the probe to begin with; `only`: ask no other.
 
-    `usual`: how `first` ends without the mutant where another fault is planted beside it.
+    `usual`: how `first` ends without the mutant where another fault is planted beside it. `proves`:
+    ask the prover as well, of the first stored kernel that comes out wrong.
     """
 
     name: str
@@ -42,6 +50,7 @@ class Trial:
     only: bool = False
     usual: str = ""
     own_oracle: bool = False
+    proves: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +58,8 @@ class Verdict:
     """What noticed a mutant: how `probe` ended; outcome "" when nothing did.
 
     `asked` questions had been asked by then. Units: `seconds` of CPU time from the import on.
+    `proof`: what the prover says of the kernel of `proof_probe`, which comes out wrong; "" where
+    it was not asked, or nothing stored comes out wrong.
     """
 
     name: str
@@ -57,6 +68,8 @@ class Verdict:
     asked: int = 0
     seconds: float = 0.0
     at_import: bool = False
+    proof: str = ""
+    proof_probe: str = ""
 
 
 def run_trial(trial: Trial) -> Verdict:
@@ -74,6 +87,8 @@ def run_trial(trial: Trial) -> Verdict:
         ended = Ended("HARNESS_ERROR", f"at import: {type(error).__name__}: {error}")
         return Verdict(trial.name, ended, at_import=True)
     verdict = _asked(trial, suite)
+    if trial.proves:
+        verdict = _proved(trial, suite, verdict)
     return replace(verdict, seconds=time.process_time() - started)
 
 
@@ -84,6 +99,24 @@ def _asked(trial: Trial, suite: Suite) -> Verdict:
         if ended is not None:
             return Verdict(trial.name, ended, probe, asked)
     return Verdict(trial.name, Ended(""), "", asked)
+
+
+def _proved(trial: Trial, suite: Suite, verdict: Verdict) -> Verdict:
+    """The verdict with what the prover says."""
+    from kernelref.fuzzing.mutants.examine import examine
+    from kernelref.fuzzing.mutants.proof import proof_of
+
+    for question in _ordered(trial, suite):
+        subject = suite.subjects[question.probe.case]
+        if question.probe.is_built or question.ended.outcome != "PASS":
+            continue
+        with limited():
+            ended = examine(subject, question)
+        if ended.outcome in WRONG:
+            with limited(PROOF_SECONDS):
+                proof = proof_of(subject, question)
+            return replace(verdict, proof=proof, proof_probe=question.probe.name)
+    return verdict
 
 
 def _noticed(trial: Trial, suite: Suite) -> Iterator[tuple[Ended | None, str]]:
@@ -142,14 +175,14 @@ def _states(suite: Suite) -> Iterator[tuple[Ended | None, str]]:
 
 
 @contextmanager
-def limited() -> Iterator[None]:
-    """TimeoutError in what takes more than PROBE_SECONDS of CPU time."""
+def limited(seconds: float = PROBE_SECONDS) -> Iterator[None]:
+    """TimeoutError in what takes more CPU time."""
 
     def stop(_signal: int, _frame: object) -> None:
         raise TimeoutError
 
     before = signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, PROBE_SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
