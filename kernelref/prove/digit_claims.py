@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelref.ir.index import (
+    Binary,
     Expr,
+    IndexOp,
     Sint,
     Var,
     add,
@@ -79,12 +81,33 @@ def by_digits(claim: Claim, forms: Forms | None = None) -> Result:
 
 
 def _equal_where(where: Sint, left: Sint, right: Sint) -> bool:
-    if digits.normal(left) == digits.normal(right):
+    is_condition = right == 1
+    if _holds(left) if is_condition else digits.normal(left) == digits.normal(right):
         return True
     condition = digits.normal(where)
     if condition == 0:
         return True
+    if is_condition:
+        ranges, _ = digits.narrowings(condition)
+        if ranges and _holds(substitute(left, ranges)):
+            return True
+        if digits.normal(left) == 1:
+            return True
     return digits.assuming(condition, left) == digits.assuming(condition, right)
+
+
+def _holds(condition: Sint) -> bool:
+    """Whether a condition is seen to be 1 everywhere, part by part: no form is made of it."""
+    match condition:
+        case int():
+            return condition == 1
+        case Binary(IndexOp.LT, left, right):
+            difference = add(digits.normal(left), mul(digits.normal(right), -1))
+            return digits.negative(difference) == 1
+        case Binary(IndexOp.AND, left, right):
+            return _holds(left) and _holds(right)
+        case _:
+            return False
 
 
 @dataclass(frozen=True, slots=True)
