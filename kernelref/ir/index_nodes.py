@@ -182,9 +182,9 @@ def _product_of_polynomials(left: Polynomial, right: Polynomial) -> Polynomial:
 
 def polynomial(value: Sint) -> Polynomial:
     """The monomials and coefficients of an expression, canonical or not."""
-    if isinstance(value, int):
-        return (((), int(value)),) if value else ()
-    return _polynomial(value)
+    if isinstance(value, Expr):
+        return _polynomial(value)
+    return (((), int(value)),) if value else ()
 
 
 def _polynomial(expr: Expr) -> Polynomial:

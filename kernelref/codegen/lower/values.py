@@ -108,7 +108,6 @@ class Values:
         self.outermost = root
         self.reduce = reduce
         self.free = free_axes(kernel, self.indices)
-        self.order = {node: tuple(sorted(axes)) for node, axes in self.free.items()}
         self.names = Names()
         self.known: dict[tuple[Value, tuple[Sint, ...]], Operand] = {}
 
@@ -139,7 +138,7 @@ class Values:
 
     def key(self, node: Value, env: Env) -> tuple[Value, tuple[Sint, ...]]:
         """What tells a place from the others, as far as `node` varies."""
-        return node, tuple([env[axis].coordinate for axis in self.order[node]])
+        return node, tuple(env[axis].coordinate for axis in sorted(self.free[node]))
 
     def _steps(self, node: Value, env: Env) -> Steps:
         key = self.key(node, env)
