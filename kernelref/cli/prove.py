@@ -116,7 +116,7 @@ def prove(
         return Exit.BAD_INPUT
     return exit_for(
         harness_errors=len(report.faults),
-        findings=report.refuted,
+        findings=report.refuted - report.inherited,
         unproved=0 if allow_unknown else report.unproved,
         executed=report.kernels,
     )

@@ -6,6 +6,7 @@ killed campaign had not finished is made again as it was.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -32,6 +33,7 @@ from kernelref.opt.kernel import Kernel
 from kernelref.opt.limits import PRESETS, Limits
 from kernelref.opt.opt import Opt
 from kernelref.opt.rules.sets import SOUND
+from kernelref.optimizers.interface import Broke, Refused
 from kernelref.optimizers.reference import chosen_by, load_heuristic
 from kernelref.prove.portfolio import Portfolio
 from kernelref.prove.subject import ANY, prove_program, prove_step
@@ -83,7 +85,8 @@ class Chunk:
 class CaseResult:
     """What came of a case. `case` is its text where it is a finding, or has still to run.
 
-    `launches` are what devices have still to run before the case is finished.
+    `launches` are what devices have still to run before the case is finished; `differs` is what a
+    changed release did otherwise than the published one.
 
     Units: `points` counts iteration points, `seconds` wall time by stage.
     """
@@ -98,11 +101,12 @@ class CaseResult:
     seconds: dict[str, float] = field(default_factory=dict)
     case: str = ""
     launches: tuple[Any, ...] = ()
+    differs: tuple[str, ...] = ()
 
     @property
     def is_finding(self) -> bool:
-        """Whether something is wrong."""
-        return self.ending.outcome not in FINE
+        """Whether something is wrong, and the optimizer under test brought it."""
+        return self.ending.outcome not in FINE and not self.ending.inherited
 
     @property
     def key(self) -> str:
@@ -140,6 +144,7 @@ class Attempt:
     variables: dict[str, int] = field(default_factory=dict)
     rules: str = SOUND.name
     unproved: list[str] = field(default_factory=list)
+    differs: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     since: float = field(default_factory=time.perf_counter)
 
@@ -166,6 +171,7 @@ class Attempt:
             tuple(self.unproved),
             self.seconds,
             text,
+            differs=tuple(self.differs),
         )
 
     @property
@@ -326,6 +332,21 @@ def _shrunk(
         if same_failure(found, ending):
             attempt.kernel, ending, opts = fewer, found, fewer.applied_opts
     return ending
+
+
+def fell(stage: Stage, answer: Refused | Broke) -> Ending:
+    """How an optimizer that did not accept ends a case."""
+    if isinstance(answer, Refused):
+        return Ending(stage, Outcome.REFUSED, answer.reason)
+    return Ending(stage, Outcome.BROKE, answer.reason, f"{answer.kind}: {in_words(answer.reason)}")
+
+
+def in_words(reason: str) -> str:
+    """An error without the numbers and names that differ from case to case."""
+    before = ""
+    while before != reason:  # the innermost brackets first
+        before, reason = reason, re.sub(r"\([^()]*\)|\[[^\[\]]*\]|<[^<>.]*>", " ", reason)
+    return re.sub(r"[^a-z]+", " ", reason.lower())[:48].strip()
 
 
 def same_failure(left: Ending, right: Ending) -> bool:

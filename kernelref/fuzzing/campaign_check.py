@@ -44,12 +44,16 @@ class Stage(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How far a kernel came: the last stage, its outcome and what there is to say."""
+    """How far a kernel came: the last stage, its outcome and what there is to say.
+
+    `inherited`: of a changed release, that the published one ends so too.
+    """
 
     stage: Stage
     outcome: Outcome
     detail: str = ""
     reason: str = ""
+    inherited: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""A case whose optimizer is an installed release: its own opts and heuristics, its own views.
+"""A case whose optimizer is a release as published: its own opts and heuristics, its own views.
 
 The release opens the kernel and is asked for opts of its search's list, or for its heuristics; the
 reference goes along under the rule set that copies the release, because typed axes and lowering are
@@ -7,10 +7,8 @@ ours. What is lowered has the release's ShapeTrackers, so a wrong value is the r
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from kernelref.errors import Unsupported
 from kernelref.fuzzing.campaign_case import (
@@ -18,19 +16,22 @@ from kernelref.fuzzing.campaign_case import (
     MOST_OPTS,
     Attempt,
     choose_kernel,
+    fell,
     replayed,
     same_failure,
 )
+from kernelref.fuzzing.campaign_changed import Changed
 from kernelref.fuzzing.campaign_check import Ending, Stage, Subject
 from kernelref.fuzzing.generate_opts import is_moderate
+from kernelref.fuzzing.generate_taste import Taste
 from kernelref.ir.ast import Op
 from kernelref.opt.kernel import Kernel
 from kernelref.opt.opt import Opt
 from kernelref.opt.rules.sets import RULE_SETS
 from kernelref.optimizers.dialect import translate
-from kernelref.optimizers.installed import InstalledOptimizer, InstalledSession
+from kernelref.optimizers.installed import InstalledSession
 from kernelref.optimizers.interface import Accepted, Answer, Broke, Heuristics, Refused
-from kernelref.optimizers.names import open_optimizer
+from kernelref.optimizers.names import opened_release
 from kernelref.optimizers.reference import ReferenceOptimizer, ReferenceSession
 from kernelref.run.outcome import Outcome
 
@@ -38,14 +39,6 @@ HEURISTICS_PERCENT = 30
 WITHOUT_TEXT = frozenset({Op.MULACC, Op.SHL, Op.SHR})
 """Ops that no release's scheduler asks for and whose text it lacks: a case in ten may hold them."""
 WITHOUT_TEXT_PERCENT = 10
-
-
-@lru_cache(maxsize=4)
-def opened(name: str) -> InstalledOptimizer:
-    """The release with its worker, once a process. Raises: ReleaseMissingError."""
-    optimizer = open_optimizer(name)
-    assert isinstance(optimizer, InstalledOptimizer), name
-    return optimizer
 
 
 @dataclass(slots=True)
@@ -72,19 +65,26 @@ class Pair:
         return ""
 
 
+def with_text(attempt: Attempt) -> Taste:
+    """The steering's taste, mostly without the ops that no release has words for."""
+    taste = attempt.steering.taste()
+    if attempt.chooser.chance(WITHOUT_TEXT_PERCENT):
+        return taste
+    return replace(taste, ops={o: n for o, n in taste.ops.items() if o not in WITHOUT_TEXT})
+
+
 def release_ladder(attempt: Attempt) -> Ending:
     """Open in the release, run without opts, let it optimise, and run again."""
-    release = opened(attempt.plan.optimizer)
-    taste = attempt.steering.taste()
-    if not attempt.chooser.chance(WITHOUT_TEXT_PERCENT):
-        taste = replace(taste, ops={o: n for o, n in taste.ops.items() if o not in WITHOUT_TEXT})
-    attempt.ast = ast = translate(choose_kernel(attempt, taste), release.dialect)
+    release = opened_release(attempt.plan.optimizer)
+    attempt.ast = ast = translate(choose_kernel(attempt, with_text(attempt)), release.dialect)
     attempt.rules = release.rules
+    if not release.release.is_genuine:
+        return Changed(attempt, release, ast).ladder()
     rules = RULE_SETS[release.rules]
     attempt.timed(Stage.OPEN)
     theirs = release.open(ast, attempt.limits)
     if isinstance(theirs, Refused | Broke):
-        return _fell(Stage.OPEN, theirs)
+        return fell(Stage.OPEN, theirs)
     try:
         ours = ReferenceOptimizer(rules).open(ast, attempt.limits)
         if isinstance(ours, Refused | Broke):
@@ -106,10 +106,10 @@ def _run(attempt: Attempt, pair: Pair) -> Ending:
         return plain
     opened_kernel = pair.ours.kernel
     attempt.timed(Stage.OPTS)
-    fell = _optimise(attempt, pair)
+    stopped = _optimise(attempt, pair)
     attempt.kernel = pair.kernel()
-    if fell is not None:
-        return fell
+    if stopped is not None:
+        return stopped
     attempt.timed(Stage.OPTIMISED)
     ending = subject.run(attempt.kernel, Stage.OPTIMISED)
     if ending.outcome in FINE:
@@ -125,18 +125,18 @@ def _optimise(attempt: Attempt, pair: Pair) -> Ending | None:
         theirs = pair.theirs.optimize(how)
         pair.ours.optimize(how)
         if isinstance(theirs, Broke):
-            return _fell(Stage.OPTS, theirs)
+            return fell(Stage.OPTS, theirs)
         return _apart(pair)
     # What an image output needs comes before a release's search begins.
     required = pair.theirs.optimize(Heuristics.REQUIRED)
     pair.ours.optimize(Heuristics.REQUIRED)
     if isinstance(required, Broke):
-        return _fell(Stage.OPTS, required)
-    actions = opened(attempt.plan.optimizer).actions()
+        return fell(Stage.OPTS, required)
+    actions = opened_release(attempt.plan.optimizer).actions()
     for _ in range(chooser.integer(1, MOST_OPTS)):
         kept = pair.theirs.kept_actions()
         if isinstance(kept, Broke):
-            return _fell(Stage.OPTS, kept)
+            return fell(Stage.OPTS, kept)
         moderate = [i for i in kept if _is_moderate_after(pair.ours.kernel, actions[i])]
         if not moderate:
             break
@@ -170,7 +170,7 @@ def _asked(attempt: Attempt, pair: Pair, opt: Opt, theirs: Answer) -> Ending | N
             attempt.refused += 1
         case Broke():
             attempt.asked = opt
-            return _fell(Stage.OPTS, theirs)
+            return fell(Stage.OPTS, theirs)
     return None
 
 
@@ -179,20 +179,6 @@ def _apart(pair: Pair) -> Ending | None:
     if not difference:
         return None
     return Ending(Stage.OPTS, Outcome.HARNESS_ERROR, difference, "reference-differs")
-
-
-def _fell(stage: Stage, answer: Refused | Broke) -> Ending:
-    if isinstance(answer, Refused):
-        return Ending(stage, Outcome.REFUSED, answer.reason)
-    return Ending(stage, Outcome.BROKE, answer.reason, f"{answer.kind}: {in_words(answer.reason)}")
-
-
-def in_words(reason: str) -> str:
-    """An error without the numbers and names that differ from case to case."""
-    before = ""
-    while before != reason:  # the innermost brackets first
-        before, reason = reason, re.sub(r"\([^()]*\)|\[[^\[\]]*\]|<[^<>.]*>", " ", reason)
-    return re.sub(r"[^a-z]+", " ", reason.lower())[:48].strip()
 
 
 def _shrunk(attempt: Attempt, start: Kernel, subject: Subject, ending: Ending) -> Ending:

@@ -18,7 +18,7 @@ from kernelref.fuzzing.campaign_case import CaseResult, Plan
 from kernelref.opt.opt import Opt, OptOps
 
 FILE = "campaign.sqlite"
-SCHEMA = 1
+SCHEMA = 2
 
 _TABLES = """
 create table plan (schema integer, plan text, known text);
@@ -30,6 +30,8 @@ create table features (
   id integer primary key, name text unique, cases integer, first_case integer
 );
 create table unproved (name text primary key, count integer);
+create table differs (name text primary key, count integer);
+create table inherited (name text primary key, count integer);
 create table findings (
   key text primary key, cases integer, first_case integer, text text, minimised text
 );
@@ -114,17 +116,21 @@ class Store:
                     json.dumps({k: round(v, 6) for k, v in result.seconds.items()}), features,
                 ),
             )  # fmt: skip
-            self._db.executemany(
-                "insert into unproved values (?, 1) "
-                "on conflict (name) do update set count = count + 1",
-                [(name,) for name in result.unproved],
-            )
+            self._count("unproved", result.unproved)
+            self._count("differs", result.differs)
+            self._count("inherited", (result.key,) if ending.inherited else ())
             is_new = result.is_finding and self._record_finding(result)
             self._db.execute("commit")
         except BaseException:
             self._db.execute("rollback")
             raise
         return is_new
+
+    def _count(self, table: str, names: tuple[str, ...]) -> None:
+        self._db.executemany(
+            f"insert into {table} values (?, 1) on conflict (name) do update set count = count + 1",
+            [(name,) for name in names],
+        )
 
     def _feature(self, name: str, number: int) -> int:
         """Count a feature; its id."""
@@ -182,6 +188,14 @@ class Store:
     def unproved(self) -> Counter[str]:
         """Obligations that were neither proved nor refuted."""
         return Counter(dict(self._db.execute("select name, count from unproved").fetchall()))
+
+    def differs(self) -> Counter[str]:
+        """What a changed release did otherwise than the published one, and in how many cases."""
+        return Counter(dict(self._db.execute("select name, count from differs").fetchall()))
+
+    def inherited(self) -> Counter[str]:
+        """Faults of the published release that a changed one has as well, by kind."""
+        return Counter(dict(self._db.execute("select name, count from inherited").fetchall()))
 
     def features(self) -> Counter[str]:
         """In how many cases each feature occurs."""

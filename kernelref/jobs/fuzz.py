@@ -163,6 +163,8 @@ class _Run:
             "outcomes": dict(sorted(outcomes.items())),
             "unsupported": dict(sorted(store.unsupported().items())),
             "unproved": dict(sorted(store.unproved().items())),
+            "differs": dict(sorted(store.differs().items())),
+            "inherited": dict(sorted(store.inherited().items())),
             "opts_applied": dict(sorted(store.opts().items())),
             "opts_refused": store.refused(),
             "findings_total": len(findings),

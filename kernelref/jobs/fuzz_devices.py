@@ -17,11 +17,11 @@ from kernelref.cases.case import Expect, dump_case
 from kernelref.cases.sources import KernelSource, Place
 from kernelref.codegen.target import Target
 from kernelref.errors import KernelRefError, Unsupported
-from kernelref.fuzzing.campaign_case import Attempt, CaseResult
+from kernelref.fuzzing.campaign_case import Attempt, CaseResult, in_words
 from kernelref.fuzzing.campaign_check import Ending, Stage
-from kernelref.fuzzing.campaign_release import in_words
 from kernelref.ir.tinygrad_repr import Dialect
 from kernelref.jobs.fuzz_blame import Blame
+from kernelref.jobs.fuzz_changed import finished_changed, is_changed, with_changed_launches
 from kernelref.jobs.opt_choice import Listed
 from kernelref.jobs.run_judge import judged
 from kernelref.jobs.run_lanes import BATCH, LARGE_NBYTES, SHORT, STOP_SECONDS
@@ -44,6 +44,8 @@ NOT_RUN = "its text was not run"
 def with_launches(attempt: Attempt, result: CaseResult) -> CaseResult:
     """The case with a launch for each device, where it is one for devices."""
     is_release = attempt.plan.optimizer.startswith("tinygrad")
+    if is_changed(attempt.plan.optimizer):
+        return with_changed_launches(attempt, result)
     wanted = RUNS_ON_DEVICES if is_release else {Outcome.PASS}
     if attempt.ast is None or attempt.kernel is None or result.ending.outcome not in wanted:
         return result
@@ -109,11 +111,13 @@ class _Waiting:
 class DeviceRung:
     """Runs launches and gives cases back (`campaign.Later`). Use as a context manager.
 
-    `optimizer`: where it is a release, what its text does wrong is put down to a cause.
+    `optimizer`: where it is a release as published, what its text does wrong is put down to a
+    cause.
     """
 
     def __init__(self, optimizer: str = "reference", targets: tuple[Target, ...] = ()) -> None:
-        self._is_release = optimizer.startswith("tinygrad")
+        self._is_changed = is_changed(optimizer)
+        self._is_release = optimizer.startswith("tinygrad") and not self._is_changed
         self._blames = {t.name: Blame(optimizer, t) for t in targets if self._is_release}
         self._lanes: dict[str, _Lane] = {}
         self._waiting: dict[str, _Waiting] = {}
@@ -170,6 +174,9 @@ class DeviceRung:
             waiting.endings.append(ending)
             if len(waiting.endings) < waiting.missing:
                 return
+        if self._is_changed:
+            self._give_back(finished_changed(waiting.result, waiting.endings))
+            return
         result = finished(waiting.result, waiting.endings, is_release=self._is_release)
         wrong = sorted(ran.pair.device for ran in waiting.endings if ran.outcome not in FINE)
         if self._is_release and wrong:

@@ -9,9 +9,9 @@ from typing import Any
 
 from kernelref.cases.case import Case
 from kernelref.cases.sources import KernelSource
-from kernelref.errors import KernelOptError, Unsupported
+from kernelref.errors import InvalidInput, KernelOptError, Unsupported
 from kernelref.jobs.choices import Choices, choices_for
-from kernelref.jobs.run_release import opened_release
+from kernelref.jobs.prove_changed import prove_changed
 from kernelref.jobs.run_release import schedules as release_schedules
 from kernelref.jobs.run_schedules import Schedule, schedules
 from kernelref.opt.broke import OptBroke
@@ -19,7 +19,9 @@ from kernelref.opt.kernel import Kernel
 from kernelref.opt.opt import Opt
 from kernelref.opt.rules.sets import RULE_SETS
 from kernelref.optimizers.dialect import translate
+from kernelref.optimizers.installed import InstalledOptimizer
 from kernelref.optimizers.interface import State
+from kernelref.optimizers.names import opened_release
 from kernelref.optimizers.reference import chosen_by, load_heuristic
 from kernelref.prove.certificate import certificate_to_json
 from kernelref.prove.generalise import Generalised, generalise
@@ -48,8 +50,10 @@ class Settings:
 class Finished:
     """What came of one kernel with one sequence of opts.
 
-    `reason`: why nothing was proved of it, by the name under which that is counted; `fault`: what
-    went wrong in kernelref. `blame` is the first opt that is refuted by itself. Units: `seconds`.
+    `reason`: why nothing was proved of it, by the name under which that is counted; `fault`:
+    what went wrong in kernelref. `blame` is the first opt that is refuted by itself. Of a changed
+    release `differs` says what the published one has otherwise, `inherited` what it is refuted in
+    as well. Units: `seconds`.
     """
 
     kernel: str
@@ -62,6 +66,8 @@ class Finished:
     seconds: float = 0.0
     certificate: Any = None
     generalised: tuple[Generalised, ...] = ()
+    differs: str = ""
+    inherited: frozenset[tuple[str, Obligation]] = frozenset()
 
     @property
     def index_seconds(self) -> float:
@@ -87,6 +93,11 @@ def prove_kernel(settings: Settings, source: KernelSource) -> Iterator[Finished]
         choices = choices_for(
             source, opts=settings.opts, rules=settings.rules, limits=settings.limits
         )
+        if settings.optimizer.startswith("tinygrad"):
+            release = opened_release(settings.optimizer)
+            if not release.release.is_genuine:
+                yield from _changed(settings, release, source, choices)
+                return
         for proposed in _proposals(settings, source, choices):
             yield _finish(settings, source, choices, name, proposed)
     except (OptBroke, KernelOptError) as error:
@@ -101,6 +112,23 @@ def _dumping(portfolio: Portfolio, source: KernelSource) -> Portfolio:
     path, line = source.place.path, source.place.line
     name = path.name if line is None else f"{path.name}.{line}"
     return replace(portfolio, smt2=portfolio.smt2 / name)
+
+
+def _changed(
+    settings: Settings, release: InstalledOptimizer, source: KernelSource, choices: Choices
+) -> Iterator[Finished]:
+    if settings.wants_certificate:
+        raise InvalidInput("of a release as published, or of the reference", where="--certificate")
+    ast = translate(source.ast, release.dialect)
+    try:
+        for one in prove_changed(release, ast, source, choices, settings.portfolio):
+            yield Finished(
+                str(source.place), one.opts, one.refused, one.verdicts, one.reason,
+                blame=one.blame, seconds=one.seconds, differs=one.differs,
+                inherited=one.inherited,
+            )  # fmt: skip
+    except EngineFault as error:
+        yield Finished(str(source.place), fault=f"{type(error).__name__}: {error}")
 
 
 def _finish(

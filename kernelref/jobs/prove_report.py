@@ -34,6 +34,8 @@ class ProveReport:
     left_out: Counter[str] = field(default_factory=Counter)
     accepted_by_op: Counter[str] = field(default_factory=Counter)
     skipped_opts: Counter[str] = field(default_factory=Counter)
+    differs: Counter[str] = field(default_factory=Counter)
+    inherited: int = 0
     findings: list[dict[str, Any]] = field(default_factory=list)
     generalised: list[dict[str, Any]] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
@@ -66,7 +68,11 @@ class ProveReport:
             }
             for found in done.generalised
         ]
+        if done.differs:
+            self.differs[done.differs] += 1
         for verdict in done.verdicts:
+            is_inherited = (verdict.step, verdict.obligation) in done.inherited
+            self.inherited += is_inherited
             self.answers[verdict.answer] += 1
             held = self.by_obligation.setdefault(verdict.obligation.value, Counter())
             held[verdict.answer.value] += 1
@@ -81,6 +87,7 @@ class ProveReport:
                     "opts": [[opt.op.value, opt.axis, opt.amt] for opt in done.opts],
                     **verdict_to_json(verdict),
                     "blame": done.blame if verdict.answer is Answer.REFUTED else "",
+                    "inherited": is_inherited,
                 }
             )
 
@@ -117,6 +124,8 @@ class ProveReport:
             "unknown": self.answers[Answer.UNKNOWN],
             "unsupported": self.answers[Answer.UNSUPPORTED],
             "unsupported_reasons": dict(sorted(self.reasons.items())),
+            "inherited": self.inherited,
+            "differs": dict(sorted(self.differs.items())),
             "left_out": dict(sorted(self.left_out.items())),
             "by_obligation": {k: dict(sorted(v.items())) for k, v in self.by_obligation.items()},
             "engines": dict(sorted(self.engines.items())),

@@ -8,9 +8,9 @@ before the run, since the text cannot be adapted to it.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from kernelref.codegen.lower import lower
 from kernelref.codegen.target import FULL, Target
@@ -29,7 +29,7 @@ from kernelref.opt.opt import Opt
 from kernelref.optimizers.installed import InstalledOptimizer, InstalledSession
 from kernelref.optimizers.interface import Accepted, Answer, Broke, Heuristics, Refused
 from kernelref.optimizers.launch import launch_of
-from kernelref.optimizers.names import open_optimizer
+from kernelref.optimizers.names import opened_release
 from kernelref.run.device_limits import check_buffers, check_group
 from kernelref.run.devices import INTERPRETER
 from kernelref.run.outcome import Outcome
@@ -39,15 +39,6 @@ MOST_WORK = 1 << 31
 
 WALKS = 50
 """Walks over the search actions that follow the single actions."""
-
-
-@lru_cache(maxsize=4)
-def opened_release(name: str) -> InstalledOptimizer:
-    """The release, with its worker, once in this process. Raises: Unsupported for the reference."""
-    optimizer = open_optimizer(name)
-    if not isinstance(optimizer, InstalledOptimizer):
-        raise Unsupported("optimizer", f"{name} renders nothing of its own")
-    return optimizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +76,7 @@ def prepare_release(
     ):
         for target in targets:
             pair = Pair(subject.name, target.name, expects=expects)
-            yield _prepared(subject, scheduled, pair, target, expected)
+            yield _prepared(subject, scheduled, pair, target, expected, limits)
         if scheduled.session is not None:
             scheduled.session.close()
 
@@ -96,6 +87,7 @@ def _prepared(
     pair: Pair,
     target: Target,
     expected: Callable[[], tuple[Expected, ...]],
+    limits: Limits,
 ) -> Prepared:
     if scheduled.session is None:
         return Ending(pair, Outcome.BROKE, scheduled.broke)
@@ -104,6 +96,10 @@ def _prepared(
     rendered = scheduled.session.render()
     if isinstance(rendered, Broke):
         return Ending(pair, Outcome.BROKE, f"rendering: {rendered.kind}: {rendered.reason}")
+    shared = shared_nbytes(rendered.text)
+    if shared > limits.shared_max:
+        says = f"the text declares {shared:,} bytes of __local memory, of {limits.shared_max:,}"
+        return Ending(pair, Outcome.OUT_OF_MEMORY, says)
     try:
         check_dtypes(subject.source.ast, target)
         if "__WMMA" in rendered.text:
@@ -134,6 +130,19 @@ def _prepared(
         rung=subject.recipe.plan.rung,
         points=subject.points,
         work=work,
+    )
+
+
+_LOCAL_ARRAY = re.compile(r"__local\s+(?:unsigned\s+)?([a-z]+)(\d*)\s+\w+\[(\d+)\]")
+_NBYTES = {"char": 1, "uchar": 1, "bool": 1, "short": 2, "ushort": 2, "half": 2, "long": 8,
+           "ulong": 8, "double": 8}  # fmt: skip
+
+
+def shared_nbytes(text: str) -> int:
+    """Bytes of the arrays that an OpenCL text shares between the work-items of a group."""
+    return sum(
+        _NBYTES.get(name, 4) * int(lanes or 1) * int(count)
+        for name, lanes, count in _LOCAL_ARRAY.findall(text)
     )
 
 

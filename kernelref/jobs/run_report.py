@@ -11,6 +11,7 @@ from kernelref.run.outcome import Outcome
 
 IDLE = frozenset({Outcome.UNSUPPORTED, Outcome.REFUSED, Outcome.HARNESS_ERROR})
 FINE = frozenset({Outcome.PASS, Outcome.REFUSED, Outcome.UNSUPPORTED})
+SAME, PUBLISHED = "same", "published"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,8 @@ class Pair:
 
     `opts` were accepted, `refused` were not, each with the check that refused it. `expects` is the
     outcome that its case says it has. `asked` counts the opts of a list that was to be followed; 0
-    where opts were chosen or drawn.
+    where opts were chosen or drawn. `base`, of a changed release: SAME where the published one
+    prints the same text, PUBLISHED where this is the published one's text.
     """
 
     kernel: str
@@ -28,6 +30,7 @@ class Pair:
     refused: tuple[tuple[Opt, str], ...] = ()
     expects: str = Outcome.PASS.value
     asked: int = 0
+    base: str = ""
 
     @property
     def is_as_asked(self) -> bool:

@@ -6,7 +6,7 @@ request gets a new worker; sessions opened before it open themselves again.
 
 from __future__ import annotations
 
-from kernelref.errors import InvalidInput
+from kernelref.errors import InvalidInput, Unsupported
 from kernelref.ir.ast import Ast
 from kernelref.ir.index import Sint
 from kernelref.ir.shapetracker import ShapeTracker
@@ -103,7 +103,10 @@ class InstalledSession:
             if answer["answer"] != "accepted":
                 return _failed(answer)
             self._kernel = answer["kernel"]
-            self._state = read_state(answer["state"])
+            read = told_state(answer["state"])
+            if isinstance(read, Broke):
+                return read
+            self._state = read
             for name, arguments in self._done:
                 worker.call(name, kernel=self._kernel, **arguments)
         except WorkerError as error:
@@ -153,9 +156,13 @@ class InstalledSession:
         answer = self._call(name, arguments)
         if isinstance(answer, Broke):
             return answer
-        if answer["answer"] == "accepted" or name == "optimize":
+        if answer["answer"] == "accepted" or (name == "optimize" and "state" in answer):
+            read = told_state(answer["state"])
+            if isinstance(read, Broke):
+                self._generation = 0  # to be opened again, where it stood before
+                return read
             self._done.append((name, arguments))
-            self._state = read_state(answer["state"])
+            self._state = read
         return Accepted(self.state) if answer["answer"] == "accepted" else _failed(answer)
 
     def _call(self, name: str, arguments: Json) -> Json | Broke:
@@ -174,15 +181,31 @@ class InstalledSession:
 
 
 def _died(error: WorkerError) -> Broke:
-    """A crash or a hang of the release's code. Raises the error when no worker can start."""
+    """A crash or a hang of the release's code.
+
+    Raises: Unsupported where the worker lives and has no words for what was asked; the error itself
+    when no worker can start.
+    """
     if error.kind in ("crash", "hang"):
         return Broke(error.kind, error.message)
+    if error.kind == "call":
+        raise Unsupported("no-words-for-it", error.message) from error
     raise error
+
+
+def told_state(value: Json) -> State | Broke:
+    """A worker's `state_of`; a kernel that holds what no kernel can hold is broken."""
+    try:
+        return read_state(value)
+    except (InvalidInput, LookupError, TypeError, ValueError, AttributeError) as error:
+        return Broke("unreadable-state", f"{type(error).__name__}: {error}")
 
 
 def _failed(answer: Json) -> Refused | Broke:
     changed = bool(answer.get("changed", False))
-    state = read_state(answer["state"]) if "state" in answer else None
+    state = told_state(answer["state"]) if "state" in answer else None
+    if isinstance(state, Broke):
+        return state
     if answer["answer"] == "refused":
         return Refused(answer["message"], changed, state)
     return Broke(answer["type"], answer["message"], changed, state)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kernelref.errors import InvalidInput
+from functools import lru_cache
+
+from kernelref.errors import InvalidInput, Unsupported
 from kernelref.opt.rules.ruleset import RuleSet
 from kernelref.opt.rules.sets import SOUND
 from kernelref.optimizers.installed import InstalledOptimizer
@@ -30,3 +32,12 @@ def open_optimizer(name: str, *, rules: RuleSet = SOUND, timeout: float = 60.0) 
         f"unknown optimizer {name!r}; known are reference, reference:MODULE:FUNCTION, "
         "tinygrad==VERSION, tinygrad@PATH"
     )
+
+
+@lru_cache(maxsize=4)
+def opened_release(name: str) -> InstalledOptimizer:
+    """The release, with its worker, once in this process. Raises: Unsupported for the reference."""
+    optimizer = open_optimizer(name)
+    if not isinstance(optimizer, InstalledOptimizer):
+        raise Unsupported("optimizer", f"{name} renders nothing of its own")
+    return optimizer

@@ -6,8 +6,13 @@ says the same thing, so that reasons can be compared.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-from collections.abc import Callable, Iterable
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from types import FrameType
 from typing import TypeAlias, TypeVar
 
 from kernelref.errors import InvalidInput, KernelOptError, Unsupported
@@ -17,7 +22,7 @@ from kernelref.opt import heuristics
 from kernelref.opt.broke import OptBroke
 from kernelref.opt.kernel import Kernel
 from kernelref.opt.limits import Limits
-from kernelref.opt.opt import Opt
+from kernelref.opt.opt import Opt, OptOps
 from kernelref.opt.rules.ruleset import RuleSet
 from kernelref.optimizers.interface import (
     Accepted,
@@ -32,6 +37,9 @@ from kernelref.optimizers.interface import (
 T = TypeVar("T")
 Heuristic: TypeAlias = Callable[[Kernel], Iterable[Opt] | Kernel]
 """A user's heuristic: the opts for a kernel, or the kernel with its opts applied."""
+
+HEURISTIC_SECONDS = 20.0
+"""How long a user's heuristic may take over one kernel."""
 
 HEURISTICS = {
     Heuristics.REQUIRED: heuristics.required,
@@ -138,13 +146,66 @@ def masked_axes(st: ShapeTracker) -> frozenset[int]:
 
 
 def chosen_by(heuristic: Heuristic, kernel: Kernel) -> Kernel:
-    """The kernel that a user's heuristic makes, or after the opts that it lists."""
-    made = heuristic(kernel)
+    """The kernel that a user's heuristic makes, or after the opts that it lists.
+
+    Raises: OptBroke for whatever else the heuristic does: it asks for an opt that is not legal,
+    raises, gives no opts, takes longer than HEURISTIC_SECONDS. What it prints goes to stderr.
+    """
+    with contextlib.redirect_stdout(sys.stderr), _alarm(HEURISTIC_SECONDS):
+        try:
+            return _made(heuristic(kernel), kernel)
+        except OptBroke:
+            raise
+        except KernelOptError as error:
+            raise _fault("asks-for-illegal-opt", str(error), "legal opts", error) from error
+        except (Exception, SystemExit, _HeuristicTimeout) as error:
+            # A user's function may fail in any way, and every one is an answer about it.
+            says = f"{type(error).__name__}: {error}"
+            raise _fault("heuristic-fails", says, "opts, or a kernel", error) from error
+
+
+def _made(made: object, kernel: Kernel) -> Kernel:
     if isinstance(made, Kernel):
+        if made.ast != kernel.ast:
+            raise _fault("kernel-of-another-ast", "a kernel of another AST", "this kernel's AST")
         return made
+    if not isinstance(made, Iterable) or isinstance(made, str | bytes):
+        raise _fault("no-opts", f"a {type(made).__name__}", "opts, or a kernel")
     for opt in made:
+        if not isinstance(opt, Opt) or not isinstance(opt.op, OptOps):
+            raise _fault("no-opts", f"{opt!r:.60} among the opts", "an Opt")
+        if not all(part is None or type(part) is int for part in (opt.axis, opt.amt)):
+            raise _fault("no-opts", f"{opt!r:.60}", "an Opt of ints")
         kernel = kernel.apply_opt(opt)
     return kernel
+
+
+def _fault(check: str, found: str, needed: str, error: BaseException | None = None) -> OptBroke:
+    kind = "TypeError" if error is None else type(error).__name__.lstrip("_")
+    return OptBroke(check, found=found, needed=needed, opt="the heuristic", error=kind)
+
+
+class _HeuristicTimeout(BaseException):  # no error: nothing in a user's function may catch it
+    """A heuristic took too long."""
+
+
+@contextlib.contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    """Raise in the middle of what takes longer; only a process's main thread has an alarm."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        raise _HeuristicTimeout(f"not done after {seconds:.0f} s")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    left, _ = signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, left)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _refused(error: KernelOptError, rules: RuleSet) -> Refused:

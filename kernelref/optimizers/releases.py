@@ -17,6 +17,7 @@ from pathlib import Path
 import platformdirs
 
 from kernelref.errors import InvalidInput, KernelRefError
+from kernelref.optimizers.genuine import is_published
 
 VERSIONS = ("0.8.0", "0.9.0", "0.9.1")
 INSTALL_SECONDS = 300
@@ -38,6 +39,11 @@ class Release:
     def family(self) -> str:
         """The worker's family module."""
         return "family_08" if self.version == "0.8.0" else "family_09"
+
+    @property
+    def is_genuine(self) -> bool:
+        """Whether it is the release as it was published; a checkout that was changed is not."""
+        return is_published(self.folder, self.version)
 
     @property
     def rules(self) -> str:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernelref.errors import InvalidInput
+from kernelref.errors import InvalidInput, Unsupported
 from kernelref.ir.ast import Alu, Ast, Cast, Constant, Load, Node, Reduce, Store, children
 from kernelref.ir.dtype import DType
-from kernelref.ir.index import Binary, Expr, Int, Sint, Var, and_, lt
+from kernelref.ir.index import Binary, Expr, IndexOp, Int, Sint, Var, and_, lt
 from kernelref.ir.shapetracker import ShapeTracker
 from kernelref.ir.view import View
 from kernelref.opt.limits import Limits
@@ -64,7 +64,7 @@ def write_node(node: Node, src: list[int]) -> dict[str, Any]:
 
 
 def write_sint(value: Sint) -> Any:
-    """An extent, stride or offset."""
+    """An extent, stride or offset. Raises: Unsupported for what no release can say."""
     match value:
         case int():
             return value
@@ -72,6 +72,8 @@ def write_sint(value: Sint) -> Any:
             return number
         case Var(name, low, high):
             return ["var", name, low, write_sint(high)]
+        case Binary(IndexOp.CDIV | IndexOp.CMOD as op):
+            raise Unsupported("c-division-in-index", f"{op.value}: a release has none")
         case Binary(op, left, right):
             return [op.value, write_sint(left), write_sint(right)]
     raise AssertionError(f"not an index expression: {value!r}")

@@ -127,19 +127,38 @@ def opts_step(
     after_sts: Sequence[ShapeTracker] | None = None,
 ) -> Step:
     """One opt or a sequence: from the Kernel before to the Kernel after by `moves`."""
+    law = steps_map(before.full_shape, moves)
+    return law_step(name, before, after, law, before_sts=before_sts, after_sts=after_sts)
+
+
+def law_step(
+    name: str,
+    before: Kernel,
+    after: Kernel,
+    law: AxisMap,
+    *,
+    before_sts: Sequence[ShapeTracker] | None = None,
+    after_sts: Sequence[ShapeTracker] | None = None,
+) -> Step:
+    """From the Kernel before to the Kernel after, by any map."""
     return Step(
         name,
         side_of(after, after_sts),
         side_of(before, before_sts),
-        steps_map(before.full_shape, moves),
+        law,
         before.reduces,
         before.buffers,
         before.index,
     )
 
 
-def construction_step(kernel: Kernel, *, sts: Sequence[ShapeTracker] | None = None) -> Step:
-    """From the AST to a Kernel without opts."""
+def construction_step(
+    kernel: Kernel,
+    *,
+    sts: Sequence[ShapeTracker] | None = None,
+    law: AxisMap | None = None,
+) -> Step:
+    """From the AST to a Kernel without opts; `law` where its axes merged in another way."""
     parts = construct(kernel.ast, kernel.rules)
     extents = parts.dims
     fine = Side(
@@ -151,7 +170,7 @@ def construction_step(kernel: Kernel, *, sts: Sequence[ShapeTracker] | None = No
         "construction",
         fine,
         side_of(kernel, sts),
-        construction_map(parts),
+        construction_map(parts) if law is None else law,
         kernel.reduces,
         kernel.buffers,
         kernel.index,

@@ -17,6 +17,7 @@ from kernelref.errors import Unsupported
 from kernelref.ir.ast import Constant
 from kernelref.ir.index import Sint
 from kernelref.ir.shapetracker import ShapeTracker
+from kernelref.opt.axismap import AxisMap
 from kernelref.opt.kernel import Kernel
 from kernelref.opt.opt import Opt
 from kernelref.opt.rules.apply import apply_opt
@@ -27,7 +28,7 @@ from kernelref.prove.portfolio import Portfolio
 from kernelref.prove.program.domain import domain
 from kernelref.prove.program.races import races
 from kernelref.prove.program.widths import fits_int
-from kernelref.prove.step import Step, construction_step, opts_step
+from kernelref.prove.step import Step, construction_step, law_step, opts_step
 from kernelref.prove.verdict import Answer, Obligation, Open, Part, Verdict, judge
 
 PROGRAM = "program"
@@ -50,6 +51,7 @@ class Subject:
     """A kernel before and after its opts.
 
     `opened_sts`, `final_sts`: another optimizer's ShapeTrackers, in the order of `buffers`.
+    `laws`: the maps of construction and opts, where they do not follow from AST and `moves`.
     """
 
     opened: Kernel
@@ -57,6 +59,7 @@ class Subject:
     moves: tuple[Move, ...]
     opened_sts: tuple[ShapeTracker, ...] | None = None
     final_sts: tuple[ShapeTracker, ...] | None = None
+    laws: tuple[AxisMap, AxisMap] | None = None
 
     @staticmethod
     def of(opened: Kernel, opts: Iterable[Opt]) -> Subject:
@@ -69,10 +72,13 @@ class Subject:
 
     def construction(self) -> Step:
         """From the AST to the Kernel without opts."""
-        return construction_step(self.opened, sts=self.opened_sts)
+        law = None if self.laws is None else self.laws[0]
+        return construction_step(self.opened, sts=self.opened_sts, law=law)
 
     def opts(self) -> Step:
         """From there to the Kernel after all opts, in one step."""
+        if self.laws is not None:
+            return law_step("opts", self.opened, self.final, self.laws[1])
         return opts_step(
             "opts",
             self.opened,

@@ -24,6 +24,11 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
         yield f"unsupported: {in_one_line(report['unsupported'])}"
     if report["unproved"]:
         yield f"neither proved nor refuted: {in_one_line(report['unproved'])}"
+    if report["differs"]:
+        yield f"otherwise than the release: {in_one_line(report['differs'])}"
+    if report["inherited"]:
+        yield "faults that the release itself has too:"
+        yield from columns((f"{n:,} cases", key) for key, n in report["inherited"].items())
     yield from ("", "what they covered:", *columns(_covered(report)))
     if report["stopped_early"]:
         why = "interrupted" if report["interrupted"] else "the time given was up"
@@ -48,6 +53,7 @@ def _way(report: dict[str, Any]) -> str:
     optimizer = report["optimizer"]
     if optimizer.startswith("tinygrad"):
         chosen = f"opts of {optimizer}'s own search or heuristics, its views run in the interpreter"
+        chosen += ", proved where they differ from the release's" if "@" in optimizer else ""
         texts = "".join(f", its text on {name}" for name in devices)
         return f"each: {chosen}{texts}, every output compared with the oracle"
     who = "" if optimizer == "reference" else f" by {optimizer}"
@@ -83,4 +89,14 @@ def _findings(report: dict[str, Any]) -> Iterator[str]:
     if first is None:
         yield "--store DIR keeps a case file of each"
     else:
-        yield f"see one with `kernelref show {first}`, try it again with `kernelref replay {first}`"
+        yield f"see one with `kernelref show {first}`, try it again with `{_again(report, first)}`"
+
+
+def _again(report: dict[str, Any], file: str) -> str:
+    """The command that ends a case as it ended."""
+    if not report["optimizer"].startswith("tinygrad"):
+        return f"kernelref replay {file}"
+    devices = [name for name in report["devices"] if name != INTERPRETER]
+    on = "".join(f" --device {name}" for name in devices)
+    verb = "run" if devices else "prove"
+    return f"kernelref {verb} {file} --optimizer {report['optimizer']}{on}"

@@ -31,6 +31,10 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
         yield f"unsupported: {in_one_line(found['unsupported_reasons'])}"
     if found["left_out"]:
         yield f"left out: {in_one_line(found['left_out'])}"
+    if found["differs"]:
+        yield f"otherwise than the release: {in_one_line(found['differs'])}"
+    if found["inherited"]:
+        yield f"{found['inherited']:,} of the refuted: the release itself is refuted there too"
     yield f"claims by engine: {in_one_line(found['engines'])}"
     yield (
         f"a kernel: median {found['median_ms']:.1f} ms, index alone {found['index_median_ms']:.1f} "
@@ -60,6 +64,8 @@ def _row(finding: dict[str, Any]) -> tuple[str, str, str]:
     opts = " ".join(f"{op}({axis}, {amt})" for op, axis, amt in finding.get("opts", ()))
     where = f"{finding.get('kernel', '')} {finding['step']} {finding['obligation']} {opts}".strip()
     blame = f"{finding['blame']}: " if finding.get("blame") else ""
+    if finding.get("inherited"):
+        blame = f"as the release itself: {blame}"
     return finding["verdict"], where, blame + (finding.get("witness") or finding.get("reason", ""))
 
 

@@ -8,9 +8,8 @@ import pytest
 
 from kernelref.cases.case import Case, dump_case, parse_case
 from kernelref.codegen.target import FULL
-from kernelref.fuzzing.campaign_case import CaseResult
+from kernelref.fuzzing.campaign_case import CaseResult, in_words
 from kernelref.fuzzing.campaign_check import Ending, Stage
-from kernelref.fuzzing.campaign_release import in_words
 from kernelref.ir.ast import Alu, Op, postorder
 from kernelref.ir.builder import buffer, kernel
 from kernelref.ir.dtype import FLOAT, UINT8

@@ -14,11 +14,12 @@ from kernelref.errors import Unsupported
 from kernelref.jobs.opt_choice import OptChoice, parse_opts
 from kernelref.jobs.run_judge import judged
 from kernelref.jobs.run_prepare import Ready
-from kernelref.jobs.run_release import check_dtypes, opened_release, prepare_release, schedules
+from kernelref.jobs.run_release import check_dtypes, prepare_release, schedules
 from kernelref.jobs.run_report import Ending
 from kernelref.jobs.run_subject import Subject
 from kernelref.opt.limits import OPENCL
 from kernelref.opt.opt import Opt, OptOps
+from kernelref.optimizers.names import opened_release
 from kernelref.optimizers.releases import ReleaseMissingError, release
 from kernelref.run.isolate import DevicePool
 from kernelref.run.outcome import Outcome

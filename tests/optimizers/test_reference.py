@@ -131,8 +131,45 @@ def test_a_users_heuristic_replaces_the_hand_coded_ones() -> None:
     assert isinstance(built, Accepted)
     assert built.state.applied_opts == (Opt(OptOps.UPCAST, 0, 8),)
     illegal = opened("reference:my_heuristics:illegal").optimize(Heuristics.ENGINE)
-    assert isinstance(illegal, Refused)
-    assert illegal.check == "amount-divides"
+    assert isinstance(illegal, Broke)
+    assert illegal.check == "asks-for-illegal-opt"
+    assert "amount-divides" in illegal.reason
+
+
+WRONG: tuple[tuple[str, str], ...] = (
+    ("def f(k): raise KeyError('x')", "heuristic-fails"),
+    ("def f(k): raise SystemExit(0)", "heuristic-fails"),
+    ("def f(k): return 5", "no-opts"),
+    ("def f(k): return 'UPCAST'", "no-opts"),
+    ("def f(k): return [None]", "no-opts"),
+    ("from kernelref.opt.opt import Opt, OptOps\n"
+     "def f(k): return [Opt(OptOps.UPCAST, 0.0, 2.0)]", "no-opts"),
+    ("def f(k):\n  while True:\n    try: pass\n    except Exception: pass", "heuristic-fails"),
+    ("from dataclasses import replace\n"
+     "def f(k): return replace(k, ast=(*k.ast, *k.ast))", "kernel-of-another-ast"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "check"), WRONG)
+def test_whatever_a_heuristic_does_wrong_is_an_answer(
+    text: str, check: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kernelref.optimizers.reference.HEURISTIC_SECONDS", 0.2)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module = f"wrong_{abs(hash(text))}"
+    (tmp_path / f"{module}.py").write_text(text)
+    answer = opened(f"reference:{module}:f").optimize(Heuristics.HAND_CODED)
+    assert isinstance(answer, Broke)
+    assert answer.check == check
+
+
+def test_what_a_heuristic_prints_is_no_output_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "talker.py").write_text("def f(k):\n    print('hello')\n    return []\n")
+    assert isinstance(opened("reference:talker:f").optimize(Heuristics.HAND_CODED), Accepted)
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.usefixtures("heuristics")

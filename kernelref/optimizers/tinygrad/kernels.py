@@ -7,13 +7,14 @@ goes on from the state before. Runs in the worker process only.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import gc
 import traceback
 from collections.abc import Callable
 from typing import Any
 
-from .facts import actions_of, movement, state_of, summary_of
+from .facts import actions_of, attempt, movement, state_of, summary_of
 from .plain import op_names, read_ast
 
 
@@ -44,10 +45,9 @@ class Kernels:
         self.family.prepare(limits)
         options = self.family.options(limits)
         try:
-            kernel = self.family.construct(stores, options)
+            return self._keep(self.family.construct(stores, options), limits)
         except Exception as error:
             return self._failure(error, None)
-        return self._keep(kernel, limits)
 
     def fork(self, kernel: int) -> dict[str, Any]:
         """The release's own copy of a kernel."""
@@ -111,19 +111,21 @@ class Kernels:
     def _attempt(
         self, target: Any, action: Callable[[], object], *, restore: bool = True
     ) -> dict[str, Any]:
+        """What came of an action; a kernel whose state cannot be told any more broke in it."""
         before, remembered = summary_of(target), _remember(target)
         try:
             action()
+            return {"answer": "accepted", "state": state_of(target)}
         except Exception as error:
             answer = self._failure(error, target)
-            answer["changed"] = summary_of(target) != before
-            if restore:
-                target.__dict__.clear()
-                target.__dict__.update(remembered)
-            else:
+        answer["changed"] = attempt(lambda: summary_of(target)) != before
+        if restore:
+            target.__dict__.clear()
+            target.__dict__.update(remembered)
+        else:
+            with contextlib.suppress(Exception):
                 answer["state"] = state_of(target)
-            return answer
-        return {"answer": "accepted", "state": state_of(target)}
+        return answer
 
     def _failure(self, error: Exception, kernel: Any) -> dict[str, Any]:
         refused = kernel is not None and self.family.is_refusal(error, kernel)

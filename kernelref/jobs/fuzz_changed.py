@@ -1,0 +1,116 @@
+"""The device rung for a release that was changed: its own text beside the published release's.
+
+What both print alike is not run: whatever it computes, the change did not bring it. Where they
+differ both run, and an ending that they share is inherited.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from kernelref.cases.case import dump_case
+from kernelref.cases.sources import KernelSource, Place
+from kernelref.errors import KernelRefError, Unsupported
+from kernelref.fuzzing.campaign_case import FINE as HOST_FINE
+from kernelref.fuzzing.campaign_case import Attempt, CaseResult, in_words
+from kernelref.fuzzing.campaign_check import Ending, Stage
+from kernelref.ir.tinygrad_repr import Dialect
+from kernelref.jobs.opt_choice import Listed
+from kernelref.jobs.run_prepare import Prepared, Ready
+from kernelref.jobs.run_release import prepare_release
+from kernelref.jobs.run_report import FINE, PUBLISHED, SAME
+from kernelref.jobs.run_report import Ending as Ran
+from kernelref.jobs.run_subject import Subject
+from kernelref.opt.opt import Opt
+from kernelref.optimizers.names import opened_release
+from kernelref.optimizers.releases import installed
+from kernelref.run.outcome import Outcome
+
+RUNS_ON_DEVICES = frozenset({Outcome.PASS, Outcome.WRONG_VALUE, Outcome.UNWRITTEN})
+
+
+def is_changed(optimizer: str) -> bool:
+    """Whether this is a release, and not as it was published."""
+    is_release = optimizer.startswith("tinygrad")
+    return is_release and not opened_release(optimizer).release.is_genuine
+
+
+def with_changed_launches(attempt: Attempt, result: CaseResult) -> CaseResult:
+    """The case with a launch of each text that differs from the published release's."""
+    if attempt.ast is None or attempt.kernel is None:
+        return result
+    if result.ending.outcome not in RUNS_ON_DEVICES:
+        return result
+    case = attempt.as_case(attempt.ast, Ending(Stage.DEVICE, Outcome.WRONG_VALUE))
+    place = Place(Path(str(attempt.number)))
+    source = KernelSource(place, attempt.ast, None, Dialect.V0_9_1, case)
+    try:
+        subject = Subject.of(source, seed=attempt.number)
+        prepared = _prepared(attempt, subject, attempt.kernel.applied_opts)
+    except Unsupported:
+        return result
+    except KernelRefError as error:
+        ending = Ending(Stage.DEVICE, Outcome.HARNESS_ERROR, str(error), type(error).__name__)
+        return replace(result, ending=ending)
+    fallen = [item for item in prepared if isinstance(item, Ran) and item.outcome not in FINE]
+    if any(item.pair.base != PUBLISHED for item in fallen):
+        return finished_changed(replace(result, case=result.case or dump_case(case)), fallen)
+    if any(isinstance(item, Ready) and item.pair.base == PUBLISHED for item in prepared):
+        result = replace(result, differs=(*result.differs, "text"))
+    ready = (item for item in prepared if isinstance(item, Ready))
+    launches = tuple(item for item in ready if item.pair.base != SAME)
+    return replace(result, launches=launches, case=dump_case(case)) if launches else result
+
+
+def _prepared(attempt: Attempt, subject: Subject, opts: tuple[Opt, ...]) -> list[Prepared]:
+    """Its own text for each device, and the published release's where that is another."""
+    plan, limits = attempt.plan, attempt.limits
+
+    def texts(name: str, opts: tuple[Opt, ...]) -> list[Prepared]:
+        return list(prepare_release(subject, name, Listed(opts), limits, plan.targets))
+
+    own = texts(plan.optimizer, opts)
+    version = opened_release(plan.optimizer).release.version
+    if installed(version) is None:
+        return own
+    beside = texts(f"tinygrad=={version}", opts)
+    if any(item.pair.refused for item in beside):
+        # It refuses them on its own axes; faults of its text show without opts as well.
+        beside = texts(f"tinygrad=={version}", ())
+    found: list[Prepared] = []
+    for mine, its in zip(own, beside, strict=True):
+        if isinstance(mine, Ready) and isinstance(its, Ready) and _is_same(mine, its):
+            found.append(replace(mine, pair=replace(mine.pair, base=SAME)))
+        else:
+            found += [mine, replace(its, pair=replace(its.pair, base=PUBLISHED))]
+    return found
+
+
+def _is_same(left: Ready, right: Ready) -> bool:
+    mine, its = left.launch, right.launch
+    return (mine.source, mine.groups, mine.local) == (its.source, its.groups, its.local)
+
+
+def finished_changed(result: CaseResult, endings: list[Ran]) -> CaseResult:
+    """The case with what the devices said of both texts.
+
+    What is refuted or wrong on the host stays so: inputs may hide it from a device.
+    """
+    own = sorted(
+        (ran for ran in endings if ran.pair.base != PUBLISHED), key=lambda ran: ran.pair.device
+    )
+    said = "; ".join(f"{ran.pair.device}: {ran.outcome.value} {ran.detail}".rstrip() for ran in own)
+    if result.ending.outcome not in HOST_FINE:
+        detail = f"{result.ending.detail} [{said}]"
+        return replace(result, ending=replace(result.ending, detail=detail))
+    wrong = [ran for ran in own if ran.outcome not in FINE]
+    if not wrong:
+        return replace(result, case="")
+    published = {ran.pair.device: ran.outcome for ran in endings if ran.pair.base == PUBLISHED}
+    inherited = all(published.get(ran.pair.device) is ran.outcome for ran in wrong)
+    where = "+".join(sorted({ran.pair.device for ran in wrong}))
+    if wrong[0].outcome is Outcome.BROKE:
+        where = in_words(wrong[0].detail)
+    ending = Ending(Stage.DEVICE, wrong[0].outcome, said, where, inherited=inherited)
+    return replace(result, ending=ending)
