@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 
 from pebble import ProcessExpired, ProcessPool
@@ -34,6 +36,9 @@ from kernelref.run.interp.device import launch_program
 from kernelref.run.outcome import Outcome
 
 TASK_SECONDS = 1800.0
+
+MOST_TRIES = 3
+"""How often a task is given out where the pool is lost with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +204,7 @@ class HostPool:
     def __init__(self, settings: Settings, *, processes: int) -> None:
         self._settings = settings
         self._processes = processes
-        context = multiprocessing.get_context("spawn")
-        self._pool = ProcessPool(processes, context=context, initializer=_leave_interrupts)
+        self._pool = self._new_pool()
 
     def __enter__(self) -> HostPool:
         return self
@@ -209,18 +213,45 @@ class HostPool:
         self._pool.stop()  # type: ignore[no-untyped-call]  # pebble leaves it without types
         self._pool.join()
 
+    def _new_pool(self) -> ProcessPool:
+        context = multiprocessing.get_context("spawn")
+        return ProcessPool(self._processes, context=context, initializer=_leave_interrupts)
+
     def map(self, tasks: Iterable[Task]) -> Iterator[Answer]:
-        """The answers, in the order in which they come; tasks are taken lazily."""
+        """The answers, in the order in which they come; tasks are taken lazily.
+
+        A process that is gone before the pool heard which task it took breaks the pool: there is
+        a new one then, and what was under way is tried again.
+        """
         active: dict[Future[Answer], Task] = {}
         source = iter(tasks)
+        again: list[Task] = []
+        tries: Counter[int] = Counter()
         while True:
-            while len(active) < 2 * self._processes and (task := next(source, None)) is not None:
-                args = (self._settings, task)
-                active[self._pool.schedule(work, args=args, timeout=TASK_SECONDS)] = task
+            while len(active) < 2 * self._processes:
+                task = again.pop() if again else next(source, None)
+                if task is None:
+                    break
+                active[self._schedule(task)] = task
             if not active:
                 return
             for future in wait(active, return_when=FIRST_COMPLETED).done:
-                yield self._answer(active.pop(future), future)
+                task = active.pop(future)
+                tries[id(task)] += 1
+                if _is_pool_lost(future) and tries[id(task)] < MOST_TRIES:
+                    again.append(task)
+                    continue
+                del tries[id(task)]
+                yield self._answer(task, future)
+
+    def _schedule(self, task: Task) -> Future[Answer]:
+        if not self._pool.active:
+            self.__exit__()
+            self._pool = self._new_pool()
+        future: Future[Answer] = self._pool.schedule(
+            work, args=(self._settings, task), timeout=TASK_SECONDS
+        )
+        return future
 
     def _answer(self, task: Task, future: Future[Answer]) -> Answer:
         """The answer of a task, or what its loss means for its kernels."""
@@ -228,6 +259,8 @@ class HostPool:
             return future.result()
         except ProcessExpired as error:
             reason = f"the host process ended with code {error.exitcode}"
+        except BrokenProcessPool:
+            reason = f"the host process ended at once, {MOST_TRIES} times"
         except TimeoutError:
             reason = f"the host took more than {TASK_SECONDS:.0f} s"
         answer = Answer(read=len(task.places))
@@ -236,6 +269,10 @@ class HostPool:
                 failed(pair, DeviceError(reason)) for pair in _pairs(self._settings, place)
             ]
         return answer
+
+
+def _is_pool_lost(future: Future[Answer]) -> bool:
+    return isinstance(future.exception(), BrokenProcessPool)
 
 
 def _leave_interrupts() -> None:

@@ -16,6 +16,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -204,6 +205,9 @@ def _ask(question: Callable[..., T], *arguments: object) -> T:
             raise DeviceError(f"no answer within {PROBE_SECONDS:.0f} s") from None
         except ProcessExpired as expired:
             raise DeviceError(f"the driver crashed (exit code {expired.exitcode})") from None
+        except BrokenProcessPool:
+            # It was gone before the pool had heard that it began.
+            raise DeviceError("the driver crashed at once") from None
         except ImportError as error:
             raise DeviceError(f"{error}") from None
 

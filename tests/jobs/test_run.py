@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import os
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
 
@@ -127,6 +129,43 @@ def test_a_lost_host_process_costs_its_kernel_alone(tmp_path):
     outcomes = [getattr(p, "outcome", None) for answer in answers for p in answer.prepared]
     assert outcomes.count(Outcome.HARNESS_ERROR) == 1
     assert outcomes.count(None) == 3
+
+
+def test_a_pool_that_is_lost_is_replaced_and_its_tasks_are_tried_again(tmp_path):
+    places = [Place(case_file(tmp_path, f"k{i}", ADD)) for i in range(3)]
+    tasks = [Task(((place, None),), is_run=True) for place in places]
+    lost = {0, 1}
+    with HostPool(Settings(0, "own", None, None, (POCL,)), processes=1) as pool:
+        schedule, made = pool._schedule, []
+
+        def schedule_or_lose(task):
+            made.append(task)
+            if len(made) - 1 not in lost:
+                return schedule(task)
+            pool._pool.stop()
+            future = Future()
+            future.set_exception(BrokenProcessPool("All workers expired"))
+            return future
+
+        pool._schedule = schedule_or_lose
+        answers = list(pool.map(tasks))
+    assert len(made) == 5
+    assert sorted(str(p.pair.kernel) for a in answers for p in a.prepared) == [
+        str(place) for place in places
+    ]
+    assert all(isinstance(p, Ready) for answer in answers for p in answer.prepared)
+
+
+def test_a_task_that_always_loses_the_pool_ends(tmp_path):
+    task = Task(((Place(case_file(tmp_path, "one", ADD)), None),), is_run=True)
+    future = Future()
+    future.set_exception(BrokenProcessPool("All workers expired"))
+    with HostPool(Settings(0, "own", None, None, (POCL,)), processes=1) as pool:
+        pool._schedule = lambda task: future
+        (answer,) = pool.map([task])
+    (ending,) = answer.prepared
+    assert ending.outcome is Outcome.HARNESS_ERROR
+    assert "at once, 3 times" in ending.detail
 
 
 def test_lines_come_with_their_places(tmp_path):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import time
+from concurrent.futures.process import BrokenProcessPool
 
 import pytest
 
@@ -72,6 +73,12 @@ def test_a_driver_that_crashes_or_hangs_ends_only_its_own_process(
 ) -> None:
     with pytest.raises(DeviceError, match="crashed"):
         devices._ask(os.abort)
+    with pytest.raises(DeviceError, match="crashed at once"):
+        devices._ask(_broken)
     monkeypatch.setattr(devices, "PROBE_SECONDS", 0.5)
     with pytest.raises(DeviceError, match="no answer"):
         devices._ask(time.sleep, 30)
+
+
+def _broken() -> None:
+    raise BrokenProcessPool("All workers expired")
