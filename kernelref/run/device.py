@@ -15,7 +15,7 @@ class DeviceKind:
     (`optimised_options` then). A simulator checks addresses itself, needs no red zones, and its
     memory cannot be damaged by a wild write. `needs_linker`: its compiler runs `ld`. `loop_max`:
     the device silently leaves loops after so many iterations of a work-item, nested ones counted
-    together (None: it does not).
+    together (None: it does not). `has_images`: what it reads of an image can be believed.
     """
 
     name: str
@@ -27,6 +27,7 @@ class DeviceKind:
     is_simulator: bool = False
     needs_linker: bool = False
     loop_max: int | None = None
+    has_images: bool = True
     remedy: str = ""
 
 

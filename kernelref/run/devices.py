@@ -88,6 +88,8 @@ def known_kinds() -> tuple[DeviceKind, ...]:
         environment=(*_only_driver(oclgrind.driver()), *oclgrind.ENVIRONMENT),
         optimised_options=("-cl-opt-disable",),
         is_simulator=True,
+        # It takes what read_imagef gives for uninitialised (21.10).
+        has_images=False,
         remedy="apt install oclgrind",
     )
     return (pocl, rusticl, simulator)
@@ -220,7 +222,7 @@ def _describe(kind: DeviceKind) -> DeviceInfo:
         from kernelref.run.opencl import describe, open_device
 
         info = describe(kind.name, open_device(kind))
-        return replace(info, loop_max=kind.loop_max)
+        return replace(info, loop_max=kind.loop_max, images=info.images and kind.has_images)
 
 
 def _list_system() -> list[tuple[str, str, int]]:

@@ -46,7 +46,15 @@ def test_a_target_follows_what_the_device_reports() -> None:
         units=1,
     )
     assert target_of(info) == Target(
-        "toy", native_half=True, images=True, image_max=(64, 32), group_max=16, local_max=(16, 8, 4)
+        "toy",
+        native_half=True,
+        images=True,
+        image_max=(64, 32),
+        group_max=16,
+        local_max=(16, 8, 4),
+        shared_nbytes=1024,
+        buffer_nbytes=2048,
+        memory_nbytes=4096,
     )
 
 
@@ -55,6 +63,11 @@ def test_pocl_can_do_what_its_target_says() -> None:
     info = device_info("pocl")
     assert (info.double, info.images, info.half) == (True, True, False)
     assert info.group_max >= 1024
+
+
+def test_oclgrind_is_given_no_images() -> None:
+    need_device("oclgrind")
+    assert not device_info("oclgrind").images
 
 
 def test_an_unknown_name_lists_the_names_there_are() -> None:
