@@ -43,7 +43,7 @@ SECTIONS = re.findall(r"^### ([a-z0-9-]+)$", DOCS.read_text(), re.MULTILINE)
 WRONG_TEXT = (
     "padded-sum-of-not", "padded-second-reduce", "extent-one-summed-twice",
     "siblings-cut-to-one-length", "bool-arithmetic-in-int", "narrow-arithmetic-in-int",
-    "image-read-by-twos", "image-unrolled-by-twos",
+    "image-read-by-twos", "image-unrolled-by-twos", "index-beyond-int",
 )  # fmt: skip
 WILD_TEXT = ("padded-output-of-groups",)
 AFTER_THE_ENGINE = {"padto-meets-tensor-core-aliases": (Opt(OptOps.PADTO, 0, 2),)}
@@ -55,7 +55,7 @@ BREAKS_IN_RENDERING = (
 LEAVES_TRACES = ("refused-opt-is-recorded", "refused-tensor-core-leaves-padding")
 SHOWN_BY_TEXT = (
     "padded-remainder-traps", "padded-quotient-traps", "shared-memory-counts-one-buffer",
-    "image-shared-by-twos",
+    "image-shared-by-twos", "barrier-under-a-guard",
 )  # fmt: skip
 DOES_NOT_COMPILE = ("variable-named-like-an-id",)
 
@@ -198,6 +198,14 @@ def test_four_elements_are_stored_where_two_have_room() -> None:
     # Of four work-items the last one stores the elements 6 to 9 of 8.
     assert "__local float temp[8]" in text
     assert "*((__local float4*)(temp+lidx1*2))" in text
+
+
+def test_a_barrier_stands_where_one_work_item_goes() -> None:
+    text = rendered("barrier-under-a-guard").text
+    guarded = re.search(r"\n  if \((\w+)\) \{\n    if \(\1\) \{", text)
+    assert guarded is not None
+    assert re.search(rf"bool {guarded[1]} = \(lidx\d<1\);", text)
+    assert "\n    barrier(" in text[guarded.start() :]
 
 
 @pytest.mark.parametrize("name", DOES_NOT_COMPILE)
