@@ -1,6 +1,7 @@
 """Hypothesis profiles: `ci` when CI is set, else `dev`; HYPOTHESIS_PROFILE overrides both.
 
-ci: derandomised, no deadline, no database. dev: random, kept failures. nightly: random and long.
+ci: derandomised, no deadline, no database. ci-without-shrinking: its examples, for planted faults.
+dev: random, kept failures. nightly: random and long.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 settings.register_profile(
     "ci",
@@ -18,6 +19,11 @@ settings.register_profile(
     max_examples=200,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "ci-without-shrinking",
+    settings.get_profile("ci"),
+    phases=(Phase.explicit, Phase.generate),
 )
 settings.register_profile("dev", deadline=None, max_examples=200)
 settings.register_profile("nightly", deadline=None, max_examples=20_000)

@@ -4,8 +4,9 @@
     def test_something(ast, sequence): ...
 
 Without --kernelref-budget Hypothesis draws as many examples as its profile says, and shrinks what
-fails. With it, seeds from --kernelref-seed on are tried until the time is over. What fails is kept
-as a case either way: `kept`.
+fails; then as many seeds are tried, because its examples are small and seeded ones are as campaigns
+make them. With it, seeds from --kernelref-seed on are tried until the time is over. What fails is
+kept as a case either way: `kept`.
 """
 
 from __future__ import annotations
@@ -54,10 +55,13 @@ def fuzzed(
         def test(kernelref_settings: Settings) -> None:
             if kernelref_settings.budget is not None:
                 _until(kernelref_settings, makers, body)
-            elif kernelref_settings.seed:
+                return
+            if kernelref_settings.seed:
                 seed(kernelref_settings.seed)(by_hypothesis)()
             else:
                 by_hypothesis()
+            for number in range(examples(share)):
+                _seeded(kernelref_settings.seed + number, makers, body)
 
         test.__doc__, test.__name__, test.__module__ = body.__doc__, body.__name__, body.__module__
         return test
@@ -71,12 +75,17 @@ def _until(given_settings: Settings, makers: tuple[Make, ...], body: Callable[..
     deadline = time.monotonic() + given_settings.budget
     number = given_settings.seed
     while True:
-        chooser = SeededChooser(number)
-        body(*(make(chooser) for make in makers))
+        _seeded(number, makers, body)
         number += 1
         if time.monotonic() > deadline:
             print(f"{number - given_settings.seed} examples")
             return
+
+
+def _seeded(number: int, makers: tuple[Make, ...], body: Callable[..., None]) -> None:
+    """One example of a seed, which stands in the traceback of what fails."""
+    chooser = SeededChooser(number)
+    body(*(make(chooser) for make in makers))
 
 
 @contextmanager

@@ -25,6 +25,10 @@ def selftest(
     proofs: Annotated[
         bool, typer.Option("--proofs", help="Ask the prover of a kernel that comes out wrong, too.")
     ] = False,
+    with_: Annotated[
+        str | None,
+        typer.Option("--with", metavar="fuzz", help="What must notice them: the tests of fuzz/."),
+    ] = None,
     sample: options.Sample = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
@@ -33,10 +37,13 @@ def selftest(
     """Plant faults in kernelref, one at a time, and tell what notices each."""
     from kernelref.cli.output import print_json
     from kernelref.cli.progress import progress
+    from kernelref.errors import InvalidInput
     from kernelref.jobs.selftest import SelftestRequest, parse_drawn
     from kernelref.jobs.selftest import selftest as plant
     from kernelref.report.selftest import summary
 
+    if with_ not in (None, "fuzz"):
+        raise InvalidInput("can be fuzz alone", where=f"--with {with_}")
     request = SelftestRequest(
         names=tuple(mutants or ()),
         sample=sample,
@@ -45,6 +52,7 @@ def selftest(
         is_quick=quick,
         drawn=parse_drawn(draw),
         proves=proofs,
+        with_fuzz=with_ is not None,
     )
     with progress("selftest") as report_progress:
         report = plant(request, report_progress)

@@ -9,15 +9,22 @@ import os
 import random
 import time
 from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from kernelref.errors import InvalidInput
+import kernelref
+from kernelref.errors import InvalidInput, KernelRefError
 from kernelref.fuzzing.mutants.draw import fresh
+from kernelref.fuzzing.mutants.fuzzed import Found, found
 from kernelref.fuzzing.mutants.kill import Kill, kills, probes_of
 from kernelref.fuzzing.mutants.mutant import Mutant
+from kernelref.fuzzing.mutants.question import Ended
 from kernelref.fuzzing.mutants.registry import MUTANTS, mutant_named
 from kernelref.fuzzing.mutants.suite import make_suite
+from kernelref.fuzzing.mutants.trial import Verdict
 from kernelref.jobs.progress import Progress, silent
 
 STATUSES = ("killed", "survived", "equivalent", "conform_only")
@@ -29,7 +36,8 @@ class SelftestRequest:
 
     `is_quick`: each mutant meets its own input only, and those without one are left out. `drawn`,
     a seed and a count: mutants drawn anew instead. `proves`: the prover is asked of the first
-    stored kernel that a mutant makes wrong.
+    stored kernel that a mutant makes wrong. `with_fuzz`: the tests of fuzz/ are what must notice
+    them.
     """
 
     names: tuple[str, ...] = ()
@@ -39,6 +47,7 @@ class SelftestRequest:
     is_quick: bool = False
     drawn: tuple[int, int] | None = None
     proves: bool = False
+    with_fuzz: bool = False
 
 
 @dataclass(slots=True)
@@ -49,6 +58,7 @@ class SelftestReport:
     questions: int = 0
     states: int = 0
     seconds: float = 0.0
+    with_fuzz: bool = False
 
     def having(self, status: str) -> list[Kill]:
         """The kills of one status."""
@@ -56,7 +66,9 @@ class SelftestReport:
 
     @property
     def unexpected(self) -> list[Kill]:
-        """Those that ended in another way than the registry says."""
+        """Those that ended in another way than the registry says; a test of fuzz/ says no way."""
+        if self.with_fuzz:
+            return []
         return [kill for kill in self.kills if kill.is_unexpected]
 
     @property
@@ -98,6 +110,12 @@ def selftest(request: SelftestRequest, progress: Progress = silent) -> SelftestR
     """Plant the mutants. Raises: InvalidInput for a name that is none."""
     started = time.monotonic()
     chosen = chosen_mutants(request)
+    if request.with_fuzz:
+        report = SelftestReport(with_fuzz=True)
+        # An equivalent mutant changes nothing: whatever fails with it fails without it.
+        chosen = [mutant for mutant in chosen if not mutant.equivalent]
+        running = under_fuzz(chosen, request.jobs or 1)
+        return _collected(report, chosen, running, started, progress)
     progress(0, len(chosen), "asking the code as it is")
     suite = make_suite(probes_of(chosen), is_whole=not request.is_quick)
     report = SelftestReport(questions=len(suite.questions), states=len(suite.states))
@@ -105,6 +123,17 @@ def selftest(request: SelftestRequest, progress: Progress = silent) -> SelftestR
     running = kills(
         chosen, MUTANTS, suite, processes=processes, only=request.is_quick, proves=request.proves
     )
+    return _collected(report, chosen, running, started, progress)
+
+
+def _collected(
+    report: SelftestReport,
+    chosen: list[Mutant],
+    running: Iterator[Kill],
+    started: float,
+    progress: Progress,
+) -> SelftestReport:
+    """The report of kills as they come."""
     for done, kill in enumerate(running, 1):
         report.kills.append(kill)
         survivors = len(report.having("survived"))
@@ -113,6 +142,31 @@ def selftest(request: SelftestRequest, progress: Progress = silent) -> SelftestR
     report.kills.sort(key=lambda kill: order[kill.mutant.name])
     report.seconds = time.monotonic() - started
     return report
+
+
+def under_fuzz(mutants: list[Mutant], processes: int) -> Iterator[Kill]:
+    """Each mutant with the test of fuzz/ that notices it.
+
+    Raises: InvalidInput without fuzz/; KernelRefError where a test fails without a mutant, too.
+    """
+    root = Path(kernelref.__file__).parents[1]
+    if not (root / "fuzz" / "conftest.py").exists():
+        raise InvalidInput("the tests of fuzz/ are in a checkout only", where="--with fuzz")
+    control = found((), root)
+    if control.test:
+        raise KernelRefError(f"without any mutant {control.test} does not pass")
+    with ThreadPoolExecutor(processes) as threads:
+        waiting = {threads.submit(found, mutant.edits, root): mutant for mutant in mutants}
+        try:
+            for future in as_completed(waiting):
+                yield Kill(waiting[future], _verdict(waiting[future].name, future.result()))
+        finally:
+            threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _verdict(name: str, ended: Found) -> Verdict:
+    outcome = "HUNG" if ended.is_hung else "FAILED" if ended.test else ""
+    return Verdict(name, Ended(outcome), ended.test, ended.asked, ended.seconds)
 
 
 def chosen_mutants(request: SelftestRequest) -> list[Mutant]:
