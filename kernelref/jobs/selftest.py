@@ -136,8 +136,8 @@ def _collected(
     """The report of kills as they come."""
     for done, kill in enumerate(running, 1):
         report.kills.append(kill)
-        survivors = len(report.having("survived"))
-        progress(done, len(chosen), f"{survivors} survived" if survivors else "")
+        survivors = [kill.mutant.name for kill in report.having("survived")]
+        progress(done, len(chosen), f"survived: {', '.join(survivors)}" if survivors else "")
     order = {mutant.name: i for i, mutant in enumerate(chosen)}
     report.kills.sort(key=lambda kill: order[kill.mutant.name])
     report.seconds = time.monotonic() - started

@@ -11,6 +11,7 @@ import pytest
 
 from kernelref.errors import InvalidInput
 from kernelref.fuzzing.mutants.draw import COUNT, FRAME, MEANINGS, read_drawn, redrawn
+from kernelref.fuzzing.mutants.fuzzed import found
 from kernelref.fuzzing.mutants.kill import kills, probes_of
 from kernelref.fuzzing.mutants.mutant import CONFORM, Edit, region, source_of
 from kernelref.fuzzing.mutants.registry import BY_HAND, DRAWN, MUTANTS, mutant_named
@@ -84,6 +85,12 @@ def test_planted_faults_are_noticed():
     } == {}
     assert {kill.status for kill in found.values()} == {"killed"}
     assert {kill.verdict.asked for kill in found.values()} <= {1, 2}
+
+
+def test_the_tests_of_fuzz_are_run_with_the_fault_planted():
+    ended = found(mutant_named("oracle-reads-behind-masks").edits, PACKAGE.parent)
+    assert ended.test.startswith("fuzz/test_kernels.py::")
+    assert not ended.is_hung
 
 
 def test_a_mutant_that_changes_nothing_survives():
