@@ -31,6 +31,9 @@ from kernelref.run.outcome import Outcome
 
 HEURISTICS_PERCENT = 30
 NEW_PERCENT = 50
+LITTLE_SHARED_PERCENT = 20
+LITTLE_SHARED = (64, 256, 1024)
+"""Units: bytes."""
 
 
 class Changed:
@@ -42,6 +45,10 @@ class Changed:
         self.rules = RULE_SETS[release.rules]
         self.ast = ast
         self.opened: Kernel | None = None
+        if attempt.chooser.chance(LITTLE_SHARED_PERCENT):
+            # Kernels of a campaign are small: so must be what they are to overstep.
+            little = attempt.chooser.choice(LITTLE_SHARED)
+            attempt.limits = replace(attempt.limits, shared_max=little)
 
     def ladder(self) -> Ending:
         """Open, run without opts, let it optimise, prove and run what it has then."""

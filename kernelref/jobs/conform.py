@@ -172,7 +172,7 @@ class Conform:
         self, kernel: Named, limits: str, how: Heuristics, ours: Session, theirs: Session
     ) -> bool:
         before = theirs.state
-        mine, other = _answered(ours, how), theirs.optimize(how)
+        mine, other = _answered(ours, how), _answered(theirs, how)
         difference = compare(mine, other)
         theirs.close()
         if difference is None:
@@ -211,13 +211,13 @@ class Conform:
         is_image = kernel.ast[0].dtype.is_image
         has_cores = bool(self.limits[limits].tensor_cores)
         start = drawer.start(has_cores=has_cores)
-        if start is not None and compare(_answered(ours, start), theirs.optimize(start)):
+        if start is not None and compare(_answered(ours, start), _answered(theirs, start)):
             return  # seen, and counted, where heuristics are compared
         state = theirs.state
         for number in range(length):
             is_start = number == 0 and has_cores and not state.applied_opts
             opt = drawer.draw(state, is_start=is_start, is_image=is_image)
-            mine, other = _applied(ours, opt), theirs.apply(opt)
+            mine, other = _applied(ours, opt), _applied(theirs, opt)
             self.report.steps += 1
             difference = compare(mine, other)
             if difference is not None:
@@ -237,7 +237,8 @@ class Conform:
 
 
 def _applied(session: Session, opt: Opt) -> Answer:
-    """The reference's answer; Unsupported is one: typed axes cannot hold what would follow."""
+    """A side's answer; Unsupported is one: typed axes cannot hold what would follow, or a worker
+    has no words for it."""
     try:
         return session.apply(opt)
     except Unsupported as error:
