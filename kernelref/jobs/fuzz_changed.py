@@ -17,6 +17,7 @@ from kernelref.fuzzing.campaign_case import Attempt, CaseResult, in_words
 from kernelref.fuzzing.campaign_check import Ending, Stage
 from kernelref.ir.tinygrad_repr import Dialect
 from kernelref.jobs.opt_choice import Listed
+from kernelref.jobs.run_beside import is_same, published_name
 from kernelref.jobs.run_prepare import Prepared, Ready
 from kernelref.jobs.run_release import prepare_release
 from kernelref.jobs.run_report import FINE, PUBLISHED, SAME
@@ -24,7 +25,6 @@ from kernelref.jobs.run_report import Ending as Ran
 from kernelref.jobs.run_subject import Subject
 from kernelref.opt.opt import Opt
 from kernelref.optimizers.names import opened_release
-from kernelref.optimizers.releases import installed
 from kernelref.run.outcome import Outcome
 
 RUNS_ON_DEVICES = frozenset({Outcome.PASS, Outcome.WRONG_VALUE, Outcome.UNWRITTEN})
@@ -71,25 +71,21 @@ def _prepared(attempt: Attempt, subject: Subject, opts: tuple[Opt, ...]) -> list
         return list(prepare_release(subject, name, Listed(opts), limits, plan.targets))
 
     own = texts(plan.optimizer, opts)
-    version = opened_release(plan.optimizer).release.version
-    if installed(version) is None:
+    published = published_name(plan.optimizer)
+    if published is None:
         return own
-    beside = texts(f"tinygrad=={version}", opts)
-    if any(item.pair.refused for item in beside):
-        # It refuses them on its own axes; faults of its text show without opts as well.
-        beside = texts(f"tinygrad=={version}", ())
+    beside = [texts(published, opts)]
+    if any(item.pair.refused for item in beside[0]):
+        # It refuses some on its own axes; faults of its text may show without opts as well.
+        beside.append(texts(published, ()))
     found: list[Prepared] = []
-    for mine, its in zip(own, beside, strict=True):
-        if isinstance(mine, Ready) and isinstance(its, Ready) and _is_same(mine, its):
+    for mine, *others in zip(own, *beside, strict=True):
+        its = next((other for other in others if is_same(mine, other)), others[-1])
+        if isinstance(mine, Ready) and is_same(mine, its):
             found.append(replace(mine, pair=replace(mine.pair, base=SAME)))
         else:
             found += [mine, replace(its, pair=replace(its.pair, base=PUBLISHED))]
     return found
-
-
-def _is_same(left: Ready, right: Ready) -> bool:
-    mine, its = left.launch, right.launch
-    return (mine.source, mine.groups, mine.local) == (its.source, its.groups, its.local)
 
 
 def finished_changed(result: CaseResult, endings: list[Ran]) -> CaseResult:

@@ -23,6 +23,7 @@ from kernelref.codegen.target import Target
 from kernelref.errors import DeviceError, KernelOptError, Unsupported
 from kernelref.jobs.choices import choices_for
 from kernelref.jobs.opt_choice import OptChoice
+from kernelref.jobs.run_beside import beside_published
 from kernelref.jobs.run_judge import judged
 from kernelref.jobs.run_prepare import Prepared, Ready, failed, prepare
 from kernelref.jobs.run_release import prepare_release
@@ -129,16 +130,9 @@ def _prepare(
         subject = Subject.of(source, seed=settings.seed)
         if subject.windows:
             raise Unsupported("memory", "a release's text addresses the whole of a huge buffer")
-        return list(
-            prepare_release(
-                subject,
-                settings.optimizer,
-                choice.opts,
-                choice.limits,
-                settings.targets,
-                pairs[0].expects,
-            )
-        )
+        name, limits, targets = settings.optimizer, choice.limits, settings.targets
+        own = prepare_release(subject, name, choice.opts, limits, targets, pairs[0].expects)
+        return list(beside_published(own, subject, name, choice.opts, limits, targets))
     kernel = Kernel.open(source.ast, choice.limits, choice.rules)
     made = list(_schedules(settings, source, kernel, choice.opts))
     subject = Subject.of(source, seed=settings.seed)

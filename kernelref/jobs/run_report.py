@@ -69,7 +69,12 @@ class Ending:
     @property
     def is_finding(self) -> bool:
         """Whether it says something is wrong, be it with the kernel or with kernelref."""
-        return self.outcome not in FINE and not self.is_expected
+        return self.outcome not in FINE and not self.is_expected and not self.is_inherited
+
+    @property
+    def is_inherited(self) -> bool:
+        """Whether a changed release is wrong in what the published one does as well."""
+        return self.outcome not in FINE and self.pair.base == SAME
 
 
 @dataclass(slots=True)
@@ -89,6 +94,7 @@ class RunReport:
     pairs: int = 0
     partial: int = 0
     expected: int = 0
+    inherited: int = 0
     opts_asked: int = 0
     opts_applied: int = 0
     not_as_asked: int = 0
@@ -113,6 +119,7 @@ class RunReport:
         self.outputs_total += ending.outputs_total
         self.partial += ending.is_partial
         self.expected += ending.is_expected and ending.outcome not in FINE
+        self.inherited += ending.is_inherited
         if ending.pair.asked:
             self.opts_asked += ending.pair.asked
             self.opts_applied += len(ending.pair.opts)
@@ -155,6 +162,7 @@ class RunReport:
             "pairs": self.pairs,
             "partial": self.partial,
             "expected": self.expected,
+            "inherited": self.inherited,
             "opts_asked": self.opts_asked,
             "opts_applied": self.opts_applied,
             "not_as_asked": self.not_as_asked,

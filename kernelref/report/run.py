@@ -44,6 +44,8 @@ def _lines(report: RunReport) -> Iterator[str]:
     if report.stopped_early:
         why = "interrupted" if report.interrupted else "the budget was spent"
         yield f"stopped early: {why}"
+    if report.inherited:
+        yield f"{report.inherited:,} ended badly in what the published release does as well"
     if report.findings:
         yield f"{len(report.findings):,} findings:"
         yield from columns(_row(ending) for ending in report.findings[:MOST_FINDINGS])
