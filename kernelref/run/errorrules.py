@@ -64,7 +64,8 @@ def carried(op: Op, operands: Sequence[Bounded], value: Array) -> Array:
         case Op.LOG2:
             return np.where(a > ea, -np.log1p(-ea / a) / np.log(2), np.inf)
         case Op.SIN:
-            return np.minimum(ea, 2.0)
+            # What overflowed is infinite on a device, and its sine a NaN.
+            return np.where(ea < np.inf, np.minimum(ea, 2.0), np.inf)
     raise AssertionError(f"{op} carries no error")
 
 

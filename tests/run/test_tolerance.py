@@ -69,16 +69,32 @@ class Device(Exact):
         return super().fold(node, so_far, ordered, lambda array: array)
 
 
-def misses(seed: int, dtypes: tuple[DType, ...]) -> tuple[int, int, int]:
+def extreme(values: Array, seed: int) -> Array:
+    """Floats of every size that their type holds, so that much overflows and underflows."""
+    if values.dtype.kind != "f":
+        return values
+    random = np.random.default_rng(seed)
+    limits = np.finfo(values.dtype)
+    sizes = np.exp2(random.uniform(limits.minexp, limits.maxexp - 1, values.shape))
+    return (sizes * random.choice([-1.0, 1.0], values.shape)).astype(values.dtype)
+
+
+def misses(
+    seed: int, dtypes: tuple[DType, ...], *, is_extreme: bool = False
+) -> tuple[int, int, int]:
     """Outputs of a random kernel outside the bound, within a tight one, and all."""
     ast = RandomAst(seed, dtypes, FUNCTIONS).make()
-    oracle = Oracle(ast, make_inputs(ast, seed, "reals"))
+    inputs = make_inputs(ast, seed, "reals")
+    if is_extreme:
+        inputs = {number: extreme(values, seed) for number, values in inputs.items()}
+    oracle = Oracle(ast, inputs)
     outside = tight = total = 0
     for output, store in enumerate(ast):
         values = oracle.values(output)
         for run in range(4):
             (got,) = oracle.compute(Device(seed * 4 + run), output)
-            stored = semantics.encode(semantics.round_to(got, store.dtype), store.dtype)
+            with semantics.quiet():
+                stored = semantics.encode(semantics.round_to(got, store.dtype), store.dtype)
             wrong = judge(stored, values, Rung.BOUNDED, store.dtype)
             outside += wrong.count if wrong else 0
         tight += int((values.bound <= 0.05 * np.abs(values.reference) + 0.05).sum())
@@ -92,6 +108,20 @@ def test_no_conforming_device_leaves_the_bound(dtypes: tuple[DType, ...]) -> Non
     outside, tight, total = (sum(column) for column in zip(*results, strict=True))
     assert outside == 0
     assert tight > total / 2
+
+
+@pytest.mark.parametrize("dtypes", [(FLOAT,), (HALF, FLOAT), (BFLOAT16,)])
+def test_nor_where_values_overflow_and_underflow(dtypes: tuple[DType, ...]) -> None:
+    results = [misses(seed, dtypes, is_extreme=True) for seed in range(120)]
+    assert sum(outside for outside, _, _ in results) == 0
+    assert sum(total for _, _, total in results) > 0
+
+
+def test_the_sine_of_what_overflows_is_not_judged() -> None:
+    square = Alu(Op.MUL, (Load(1, FLOAT, ROW), Load(1, FLOAT, ROW)))
+    ast = (Store(0, FLOAT, ROW, Alu(Op.SIN, (square,))),)
+    values = Oracle(ast, {1: np.array([1e30, 1e10, 1.0, 0.0], np.float32)}).values(0)
+    assert judged(values).tolist() == [False, True, True, True]
 
 
 @pytest.mark.parametrize("op", [Op.EXP2, Op.LOG2, Op.SQRT, Op.SIN, Op.RECIP, Op.DIV, Op.MUL])
