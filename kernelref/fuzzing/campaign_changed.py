@@ -224,7 +224,7 @@ class Changed:
         reason = f"{wrong.obligation.value} refuted"
         ending = Ending(Stage.PROOF, Outcome.WRONG_VALUE, text, reason)
         failed = wrong.step, wrong.obligation
-        is_known = self._is_known(
+        is_known = failed in told.permitted(Portfolio()) or self._is_known(
             final.applied_opts, lambda copy: failed in refuted_of(copy, Portfolio())
         )
         return self._told(ending, is_inherited=is_known)

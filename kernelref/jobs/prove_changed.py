@@ -93,7 +93,7 @@ def _proved(
     if refuted(verdicts):
         if told.wrong is not None and copy.fell:
             return Changed(final.applied_opts, found.refused, reason="release-broke")
-        known = refuted_of(copy, ask)
+        known = refuted_of(copy, ask) | told.permitted(ask)
         if told.subject is not None:
             start = told.subject.opened
             known |= refuted_of(

@@ -16,13 +16,14 @@ from kernelref.opt.broke import OptBroke
 from kernelref.opt.kernel import Kernel
 from kernelref.opt.limits import Limits
 from kernelref.opt.opt import Opt
+from kernelref.opt.rules.apply import attempt
 from kernelref.opt.rules.sets import RULE_SETS
 from kernelref.optimizers.installed import InstalledOptimizer, InstalledSession
 from kernelref.optimizers.interface import Accepted, State
 from kernelref.optimizers.laws import composed, construction_law, law_between, loses_points
 from kernelref.optimizers.stated import ContradictionError, shown, stated
 from kernelref.prove.portfolio import Portfolio
-from kernelref.prove.step import law_step
+from kernelref.prove.step import law_step, opts_step
 from kernelref.prove.subject import Subject, prove, prove_program, prove_step
 from kernelref.prove.verdict import Answer, Failure, Obligation, Open, Part, Verdict, Witness, judge
 
@@ -56,6 +57,20 @@ class Explained:
         yield from prove_step(self.subject.construction(), opened, portfolio)
         yield from prove_step(self.subject.opts(), opened, portfolio)
         yield from prove_program(self.subject.final, portfolio)
+
+    def permitted(self, portfolio: Portfolio) -> frozenset[tuple[str, Obligation]]:
+        """What the blamed opt is refuted in where the release carries it out, on the same axes.
+
+        So a fault that the release permits is told from one that the change brought, also where
+        earlier opts made other axes than the release's.
+        """
+        blame = self.blamed(portfolio)
+        for opt, before, _, _ in self.parts:
+            taken = attempt(before, opt) if str(opt) == blame else None
+            if isinstance(taken, tuple):
+                step = opts_step(OPTS, before, taken[0], taken[1])
+                return refuted(tuple(prove_step(step, before, portfolio)))
+        return frozenset()
 
     def blamed(self, portfolio: Portfolio) -> str:
         """The first opt that is refuted by itself; "" when none is to blame."""
