@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import gc
 
+from kernelref.jobs.orphan import begin_worker
+
 YOUNG = 10_000
 """Objects made before the young ones are looked at; Python's own number is 700."""
 OFTEN = 20
@@ -18,3 +20,9 @@ SELDOM = 100
 def collect_rarely() -> None:
     """Look seldom. For processes of ours, not for a program that imports kernelref."""
     gc.set_threshold(YOUNG, OFTEN, SELDOM)
+
+
+def begin_busy_worker() -> None:
+    """Called first in a worker process that computes in Python."""
+    begin_worker()
+    collect_rarely()

@@ -23,7 +23,7 @@ from kernelref.fuzzing.campaign_case import (
 )
 from kernelref.fuzzing.campaign_check import Ending
 from kernelref.fuzzing.campaign_release import release_ladder
-from kernelref.jobs.collector import collect_rarely
+from kernelref.jobs.collector import begin_busy_worker
 from kernelref.jobs.fuzz_devices import with_launches
 from kernelref.run.outcome import Outcome
 
@@ -81,7 +81,7 @@ def _alarm(seconds: float) -> Iterator[None]:
 def process_pool(jobs: int) -> Executor:
     """Worker processes that start from nothing, so that they hold no state of the parent's."""
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin)
+    return ProcessPoolExecutor(jobs, mp_context=context, initializer=begin_busy_worker)
 
 
 class DaskExecutor(Executor):
@@ -109,9 +109,3 @@ class DaskExecutor(Executor):
         """Leave the cluster; it goes on."""
         self._executor.shutdown(wait=wait)
         self._client.close()
-
-
-def _begin() -> None:
-    """Ctrl-C reaches every process of the terminal; the parent alone decides what it means."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    collect_rarely()

@@ -15,7 +15,7 @@ from kernelref.cases.lines import Line
 from kernelref.cases.sources import Place, Unreadable, list_kernels, read_at, sample
 from kernelref.errors import InvalidInput, Unsupported
 from kernelref.jobs.choices import limits_of, rules_of
-from kernelref.jobs.collector import collect_rarely
+from kernelref.jobs.collector import begin_busy_worker
 from kernelref.jobs.opt_choice import parse_opts
 from kernelref.jobs.progress import Progress, silent
 from kernelref.jobs.prove_kernel import Finished, Settings, prove_kernel
@@ -129,7 +129,7 @@ def _work(settings: Settings, items: Iterable[Item], processes: int) -> Iterator
         return
     waiting = iter(items)
     context = get_context("spawn")
-    with ProcessPoolExecutor(processes, context, collect_rarely) as pool:
+    with ProcessPoolExecutor(processes, context, begin_busy_worker) as pool:
         active: set[Future[Proven]] = set()
         try:
             while True:

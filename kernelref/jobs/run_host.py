@@ -7,7 +7,6 @@ process down costs that kernel alone.
 from __future__ import annotations
 
 import multiprocessing
-import signal
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -23,6 +22,7 @@ from kernelref.codegen.target import Target
 from kernelref.errors import DeviceError, KernelOptError, Unsupported
 from kernelref.jobs.choices import choices_for
 from kernelref.jobs.opt_choice import OptChoice
+from kernelref.jobs.orphan import begin_worker
 from kernelref.jobs.run_beside import beside_published
 from kernelref.jobs.run_judge import judged
 from kernelref.jobs.run_prepare import Prepared, Ready, failed, prepare
@@ -209,7 +209,7 @@ class HostPool:
 
     def _new_pool(self) -> ProcessPool:
         context = multiprocessing.get_context("spawn")
-        return ProcessPool(self._processes, context=context, initializer=_leave_interrupts)
+        return ProcessPool(self._processes, context=context, initializer=begin_worker)
 
     def map(self, tasks: Iterable[Task]) -> Iterator[Answer]:
         """The answers, in the order in which they come; tasks are taken lazily.
@@ -267,8 +267,3 @@ class HostPool:
 
 def _is_pool_lost(future: Future[Answer]) -> bool:
     return isinstance(future.exception(), BrokenProcessPool)
-
-
-def _leave_interrupts() -> None:
-    """Ctrl-C reaches every process of the terminal; the parent alone decides what it means."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

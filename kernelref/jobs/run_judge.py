@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kernelref.jobs.run_prepare import CONTRACTS, Ready
+from kernelref.jobs.run_prepare import CONTRACTS, Ready, failed
 from kernelref.jobs.run_report import Ending
 from kernelref.run.job import LaunchResult
 from kernelref.run.outcome import Outcome
@@ -12,7 +12,17 @@ from kernelref.run.tolerance import judge
 
 
 def judged(ready: Ready, result: LaunchResult) -> Ending:
-    """How a pair ended: the device's fault, or the comparison with the oracle."""
+    """How a pair ended: the device's fault, or the comparison with the oracle.
+
+    A comparison that falls over is this pair's HARNESS_ERROR; the others go on.
+    """
+    try:
+        return _judged(ready, result)
+    except Exception as error:
+        return failed(ready.pair, error)
+
+
+def _judged(ready: Ready, result: LaunchResult) -> Ending:
     ending = Ending(
         ready.pair,
         Outcome.PASS,
@@ -27,7 +37,10 @@ def judged(ready: Ready, result: LaunchResult) -> Ending:
         return replace(ending, outcome=result.fault, detail=result.detail)
     checked = 0
     for expected in ready.expected:
-        got = result.outputs[expected.number]
+        got = result.outputs.get(expected.number)
+        if got is None:
+            detail = f"the kernel takes no buffer {expected.number}, which it is to store to"
+            return replace(ending, outcome=Outcome.UNWRITTEN, detail=detail)
         if len(got) != len(expected.addresses):
             detail = f"{len(got)} outputs came back, {len(expected.addresses)} were asked for"
             return replace(ending, outcome=Outcome.HARNESS_ERROR, detail=detail)

@@ -39,6 +39,17 @@ def test_a_fault_of_the_launch_is_its_outcome(ready, fault):
     assert ending.outputs_checked == 0
 
 
+def test_an_output_that_no_argument_takes_is_unwritten(ready):
+    ending = judged(ready, LaunchResult(None))
+    assert ending.outcome is Outcome.UNWRITTEN
+    assert "buffer 0" in ending.detail
+
+
+def test_a_comparison_that_falls_over_ends_this_pair_alone(ready):
+    ending = judged(ready, LaunchResult(None, outputs={0: "nonsense"}))
+    assert ending.outcome is Outcome.HARNESS_ERROR
+
+
 def test_too_few_outputs_are_a_fault_of_ours(ready):
     ending = judged(ready, LaunchResult(None, outputs={0: np.zeros(3, np.float32)}))
     assert ending.outcome is Outcome.HARNESS_ERROR
