@@ -32,6 +32,7 @@ from kernelref.optimizers.launch import launch_of
 from kernelref.optimizers.names import opened_release
 from kernelref.run.device_limits import check_buffers, check_group
 from kernelref.run.devices import INTERPRETER
+from kernelref.run.job import KernelLaunch
 from kernelref.run.outcome import Outcome
 
 MOST_WORK = 1 << 31
@@ -105,6 +106,7 @@ def _prepared(
         if "__WMMA" in rendered.text:
             raise Unsupported("tensor-core-text", "it calls a function that OpenCL C lacks")
         launch = launch_of(rendered, subject.source.ast, subject.variables, label=subject.name)
+        check_outputs(subject.source.ast, launch)
         work = weighted_points(subject.points, len(postorder(subject.source.ast)))
         if work > MOST_WORK:
             raise Unsupported("large-launch", f"{work:,} points in the release's own text")
@@ -144,6 +146,18 @@ def shared_nbytes(text: str) -> int:
         _NBYTES.get(name, 4) * int(lanes or 1) * int(count)
         for name, lanes, count in _LOCAL_ARRAY.findall(text)
     )
+
+
+def check_outputs(ast: Ast, launch: KernelLaunch) -> None:
+    """Raises: Unsupported when the text leaves out a buffer that it may leave as it was.
+
+    A release drops the store of what was loaded from the same place.
+    """
+    taken = {buffer.number for buffer in launch.buffers}
+    loaded = {node.buffer for node in postorder(ast) if isinstance(node, Load)}
+    for store in ast:
+        if store.buffer not in taken and store.buffer in loaded:
+            raise Unsupported("store-left-out", f"the text takes no buffer {store.buffer}")
 
 
 def check_dtypes(ast: Ast, target: Target) -> None:

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from kernelref.cases.case import Case, write_case
 from kernelref.cases.corpus import corpus_root
 from kernelref.cases.sources import KernelSource, kernels
 from kernelref.codegen.target import POCL, Target
 from kernelref.errors import Unsupported
+from kernelref.ir.builder import buffer, kernel
 from kernelref.jobs.opt_choice import OptChoice, parse_opts
 from kernelref.jobs.run_judge import judged
 from kernelref.jobs.run_prepare import Ready
@@ -155,6 +157,17 @@ def test_what_says_no_one_thing_or_has_no_words_is_unsupported(name: str, reason
     with pytest.raises(Unsupported) as raised:
         prepared(name, "none")
     assert raised.value.reason == reason
+
+
+def test_a_store_of_what_stands_there_already_may_be_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "same.json"
+    write_case(Case(kernel(buffer(0, (30,))), title="same"), path)
+    (found,) = kernels([str(path)])
+    assert isinstance(found, KernelSource)
+    subject = Subject.of(found, seed=0)
+    (ending,) = prepare_release(subject, "tinygrad==0.9.1", parse_opts("none"), OPENCL, (POCL,))
+    assert isinstance(ending, Ending)
+    assert ending.reason == "store-left-out"
 
 
 def test_text_for_tensor_cores_is_unsupported() -> None:
