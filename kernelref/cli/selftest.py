@@ -60,6 +60,8 @@ def selftest(
         print_json(report.as_json())
     else:
         print(summary(report))
+    if report.interrupted:
+        raise KeyboardInterrupt
     return exit_for(
         harness_errors=0, findings=report.findings, unproved=0, executed=len(report.kills)
     )

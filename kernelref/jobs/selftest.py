@@ -19,7 +19,7 @@ import kernelref
 from kernelref.errors import InvalidInput, KernelRefError
 from kernelref.fuzzing.mutants.draw import fresh
 from kernelref.fuzzing.mutants.fuzzed import Found, found
-from kernelref.fuzzing.mutants.kill import Kill, kills, probes_of
+from kernelref.fuzzing.mutants.kill import Kill, Processes, kills, probes_of
 from kernelref.fuzzing.mutants.mutant import Mutant
 from kernelref.fuzzing.mutants.question import Ended
 from kernelref.fuzzing.mutants.registry import MUTANTS, mutant_named
@@ -59,6 +59,7 @@ class SelftestReport:
     states: int = 0
     seconds: float = 0.0
     with_fuzz: bool = False
+    interrupted: bool = False
 
     def having(self, status: str) -> list[Kill]:
         """The kills of one status."""
@@ -96,6 +97,7 @@ class SelftestReport:
             "questions": self.questions,
             "states": self.states,
             "seconds": round(self.seconds, 3),
+            "interrupted": self.interrupted,
             "survivors": [kill.mutant.name for kill in self.having("survived")],
             "proved_wrong": [kill.mutant.name for kill in self.proved_wrong],
             "by_proof": _counted(
@@ -134,10 +136,14 @@ def _collected(
     progress: Progress,
 ) -> SelftestReport:
     """The report of kills as they come."""
-    for done, kill in enumerate(running, 1):
-        report.kills.append(kill)
-        survivors = [kill.mutant.name for kill in report.having("survived")]
-        progress(done, len(chosen), f"survived: {', '.join(survivors)}" if survivors else "")
+    try:
+        for done, kill in enumerate(running, 1):
+            report.kills.append(kill)
+            survivors = [kill.mutant.name for kill in report.having("survived")]
+            progress(done, len(chosen), f"survived: {', '.join(survivors)}" if survivors else "")
+    except KeyboardInterrupt:
+        # What is known so far is still told; the command line ends with its own code.
+        report.interrupted = True
     order = {mutant.name: i for i, mutant in enumerate(chosen)}
     report.kills.sort(key=lambda kill: order[kill.mutant.name])
     report.seconds = time.monotonic() - started
@@ -152,16 +158,17 @@ def under_fuzz(mutants: list[Mutant], processes: int) -> Iterator[Kill]:
     root = Path(kernelref.__file__).parents[1]
     if not (root / "fuzz" / "conftest.py").exists():
         raise InvalidInput("the tests of fuzz/ are in a checkout only", where="--with fuzz")
-    control = found((), root)
-    if control.test:
-        raise KernelRefError(f"without any mutant {control.test} does not pass")
-    with ThreadPoolExecutor(processes) as threads:
-        waiting = {threads.submit(found, mutant.edits, root): mutant for mutant in mutants}
+    with Processes() as running, ThreadPoolExecutor(processes) as threads:
         try:
+            control = threads.submit(found, (), root, running).result()
+            if control.test:
+                raise KernelRefError(f"without any mutant {control.test} does not pass")
+            waiting = {threads.submit(found, m.edits, root, running): m for m in mutants}
             for future in as_completed(waiting):
                 yield Kill(waiting[future], _verdict(waiting[future].name, future.result()))
         finally:
             threads.shutdown(wait=False, cancel_futures=True)
+            running.stop()
 
 
 def _verdict(name: str, ended: Found) -> Verdict:

@@ -12,12 +12,15 @@ import pytest
 from kernelref.errors import InvalidInput
 from kernelref.fuzzing.mutants.draw import COUNT, FRAME, MEANINGS, read_drawn, redrawn
 from kernelref.fuzzing.mutants.fuzzed import found
-from kernelref.fuzzing.mutants.kill import kills, probes_of
+from kernelref.fuzzing.mutants.kill import Kill, Processes, kills, probes_of
 from kernelref.fuzzing.mutants.mutant import CONFORM, Edit, region, source_of
+from kernelref.fuzzing.mutants.question import Ended
 from kernelref.fuzzing.mutants.registry import BY_HAND, DRAWN, MUTANTS, mutant_named
 from kernelref.fuzzing.mutants.sites import sites
 from kernelref.fuzzing.mutants.suite import make_suite
+from kernelref.fuzzing.mutants.trial import Verdict
 from kernelref.fuzzing.mutants.verdicts import EQUIVALENT
+from kernelref.jobs import selftest as selftest_job
 from kernelref.report.mutants import head
 from kernelref.run.outcome import Outcome
 from tests.repo.packages import PACKAGE, imports, modules
@@ -88,9 +91,21 @@ def test_planted_faults_are_noticed():
 
 
 def test_the_tests_of_fuzz_are_run_with_the_fault_planted():
-    ended = found(mutant_named("oracle-reads-behind-masks").edits, PACKAGE.parent)
+    with Processes() as running:
+        ended = found(mutant_named("oracle-reads-behind-masks").edits, PACKAGE.parent, running)
     assert ended.test.startswith("fuzz/test_kernels.py::")
     assert not ended.is_hung
+
+
+def test_an_interrupted_run_tells_what_it_knows(monkeypatch):
+    def interrupted(chosen, processes):
+        yield Kill(chosen[0], Verdict(chosen[0].name, Ended("FAILED"), "a test", 1, 0.5))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(selftest_job, "under_fuzz", interrupted)
+    told = selftest_job.selftest(selftest_job.SelftestRequest(with_fuzz=True)).as_json()
+    assert told["interrupted"]
+    assert [row["input"] for row in told["kills"]] == ["a test"]
 
 
 def test_a_mutant_that_changes_nothing_survives():

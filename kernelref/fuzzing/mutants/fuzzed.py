@@ -18,6 +18,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernelref.fuzzing.mutants.kill import Processes
 from kernelref.fuzzing.mutants.mutant import Edit
 from kernelref.fuzzing.mutants.plant import plant
 
@@ -53,23 +54,21 @@ class Found:
     is_hung: bool = False
 
 
-def found(edits: tuple[Edit, ...], root: Path) -> Found:
+def found(edits: tuple[Edit, ...], root: Path, running: Processes) -> Found:
     """Run the fuzz tests with the edits planted."""
     with tempfile.TemporaryDirectory() as folder:
         progress = Path(folder) / "progress"
         run = Run(edits, str(root), str(progress))
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        ended = subprocess.run(
-            COMMAND, input=pickle.dumps(run), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            check=False, cwd=folder,
-        )  # fmt: skip
+        with running.started(COMMAND, stderr=subprocess.DEVNULL, cwd=folder) as process:
+            told, _ = process.communicate(pickle.dumps(run))
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         began = progress.read_text().splitlines() if progress.exists() else []
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    if ended.returncode == 0:
-        failed = pickle.loads(ended.stdout)
+    if process.returncode == 0:
+        failed = pickle.loads(told)
         return Found(failed, len(began), seconds)
-    is_hung = ended.returncode == -signal.SIGXCPU
+    is_hung = process.returncode == -signal.SIGXCPU
     return Found(began[-1] if began else "import", len(began), seconds, is_hung)
 
 

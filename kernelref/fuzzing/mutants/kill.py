@@ -6,10 +6,12 @@ import pickle
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kernelref.fuzzing.mutants.mutant import CONFORM, Mutant
 from kernelref.fuzzing.mutants.question import Ended, Probe, Suite
@@ -119,17 +121,26 @@ class Processes:
         for process in tuple(self._running):
             process.kill()
 
+    @contextmanager
+    def started(self, command: Sequence[str], **given: Any) -> Iterator[subprocess.Popen[bytes]]:
+        """A process that `stop` ends."""
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **given
+        ) as process:
+            self._running.add(process)
+            try:
+                yield process
+            finally:
+                self._running.discard(process)
+
     def verdict(self, trial: Trial) -> Verdict:
         """The verdict of one; a process that is lost noticed something, too."""
-        with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-            self._running.add(process)
+        with self.started(COMMAND) as process:
             try:
                 told, _ = process.communicate(pickle.dumps(trial), timeout=WALL_SECONDS)
             except subprocess.TimeoutExpired:
                 process.kill()
                 return Verdict(trial.name, Ended("TIMEOUT", f"more than {WALL_SECONDS:.0f} s"))
-            finally:
-                self._running.discard(process)
         if process.returncode:
             return Verdict(trial.name, Ended("CRASH", f"code {process.returncode}"))
         verdict: Verdict = pickle.loads(told)
