@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from hypothesis import given, note, seed, settings
+from hypothesis import currently_in_test_context, given, note, seed, settings
 
 from kernelref.cases.case import Case, write_case
 from kernelref.fuzzing.campaign_legality import LegalityTable
@@ -97,5 +97,5 @@ def kept(name: str, ast: Ast, opts: tuple[Opt, ...] = ()) -> Iterator[None]:
         FAILURES.mkdir(exist_ok=True)
         path = FAILURES / f"{name}.json"
         write_case(Case(ast, title=f"Fails {name}", origin="fuzz", opts=opts), path)
-        note(f"kept as {path}")
+        (note if currently_in_test_context() else print)(f"kept as {path}")
         raise
