@@ -4,7 +4,7 @@
     def test_something(ast, sequence): ...
 
 Without --kernelref-budget Hypothesis draws as many examples as its profile says, and shrinks what
-fails; then as many seeds are tried, because its examples are small and seeded ones are as campaigns
+fails; then seeds are tried: Hypothesis's examples are small and dear, seeded ones are as campaigns
 make them. With it, seeds from --kernelref-seed on are tried until the time is over. What fails is
 kept as a case either way: `kept`.
 """
@@ -45,9 +45,9 @@ def examples(share: float = 1.0) -> int:
 
 
 def fuzzed(
-    *makers: Make, share: float = 1.0
+    *makers: Make, share: float = 1.0, seeds: int = 1
 ) -> Callable[[Callable[..., None]], Callable[[Settings], None]]:
-    """A test of what the makers make; `share` of the profile's examples."""
+    """A test of what the makers make: `share` of the profile's examples, `seeds` after each."""
 
     def wrap(body: Callable[..., None]) -> Callable[[Settings], None]:
         by_hypothesis = settings(max_examples=examples(share))(given(*map(drawn, makers))(body))
@@ -60,7 +60,7 @@ def fuzzed(
                 seed(kernelref_settings.seed)(by_hypothesis)()
             else:
                 by_hypothesis()
-            for number in range(examples(share)):
+            for number in range(examples(share) * seeds):
                 _seeded(kernelref_settings.seed + number, makers, body)
 
         test.__doc__, test.__name__, test.__module__ = body.__doc__, body.__name__, body.__module__

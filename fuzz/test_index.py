@@ -31,7 +31,7 @@ def _values(expr: Sint, variables: tuple[Var, ...]) -> Any:
     return np.broadcast_to(evaluate(expr, dict(zip(names, axes, strict=True))), shape)
 
 
-@fuzzed(generate_case, share=5)
+@fuzzed(generate_case, share=5, seeds=20)
 def test_simplified_indices_have_the_same_values(case: tuple[tuple[Var, ...], Expr]) -> None:
     variables, expr = case
     values = _values(expr, variables)
@@ -44,7 +44,7 @@ def test_simplified_indices_have_the_same_values(case: tuple[tuple[Var, ...], Ex
     assert np.array_equal(_values(fixed, variables)[0], values[0]), fixed
 
 
-@fuzzed(generate_kernel, generate_sequence)
+@fuzzed(generate_kernel, generate_sequence, seeds=6)
 def test_the_indices_of_optimised_kernels_are_their_views(ast: Ast, sequence: OptSequence) -> None:
     kernel = sequence.on(Kernel.open(ast)).kernel
     for st in kernel.sts:

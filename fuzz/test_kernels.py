@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from fuzz.harness import LEGALITY, fuzzed, kept
+from kernelref.codegen.lower import lower
 from kernelref.codegen.target import FULL, MINIMAL, Target
-from kernelref.errors import KernelOptError
+from kernelref.errors import KernelOptError, Unsupported
 from kernelref.fuzzing.campaign_check import Stage, Subject
 from kernelref.fuzzing.campaign_legality import Need, without_check
 from kernelref.fuzzing.choose import Chooser
@@ -23,14 +27,38 @@ NEVER_OVER_STRICT = frozenset(
 
 
 def generate_limits(chooser: Chooser) -> Limits:
-    return PRESETS[chooser.choice(list(PRESETS))]
+    """Those of a release, or small ones, which small kernels meet."""
+    limits = PRESETS[chooser.choice(list(PRESETS))]
+    if not chooser.chance(50):
+        return limits
+    return replace(
+        limits,
+        group_max=chooser.choice((limits.group_max, 4, 8, 16, 32, 64)),
+        local_max=chooser.choice((limits.local_max, (8, 4, 2), (16, 16, 4), (64, 2, 2))),
+        global_max=chooser.choice((limits.global_max, (16, 8, 4), (7, 5, 3), (64, 64, 64))),
+        shared_max=chooser.choice((limits.shared_max, 16, 64, 256, 1024)),
+    )
+
+
+def target_of(limits: Limits) -> Target:
+    """A device that holds no more than the limits say, and no more than FULL."""
+
+    def least(most: tuple[int, int, int], limit: tuple[int, int, int] | None) -> Any:
+        return tuple(map(min, most, limit or most))
+
+    return replace(
+        FULL,
+        group_max=min(FULL.group_max, limits.group_max or FULL.group_max),
+        local_max=least(FULL.local_max, limits.local_max),
+        grid_max=least(FULL.grid_max, limits.global_max),
+    )
 
 
 def generate_target(chooser: Chooser) -> Target:
     return chooser.choice((FULL, MINIMAL))
 
 
-@fuzzed(generate_kernel, generate_target)
+@fuzzed(generate_kernel, generate_target, seeds=5)
 def test_a_kernel_without_opts_computes_what_the_oracle_says(ast: Ast, target: Target) -> None:
     with kept("without-opts", ast):
         subject = Subject.of(ast, 1)
@@ -39,20 +67,24 @@ def test_a_kernel_without_opts_computes_what_the_oracle_says(ast: Ast, target: T
         assert ending.outcome in FINE, ending
 
 
-@fuzzed(generate_kernel, generate_sequence, generate_limits)
+@fuzzed(generate_kernel, generate_sequence, generate_limits, seeds=8)
 def test_an_accepted_opt_is_never_wrong(ast: Ast, sequence: OptSequence, limits: Limits) -> None:
     walk = sequence.on(Kernel.open(ast, limits))
     with kept("accepted-opt", ast, walk.kernel.applied_opts):
-        subject = Subject.of(ast, 2)
-        ending = subject.run(walk.kernel, Stage.OPTIMISED)
-        if ending.outcome is Outcome.UNSUPPORTED:
+        subject, target = Subject.of(ast, 2), target_of(limits)
+        try:
+            program = lower(walk.kernel, target)
+        except Unsupported:
             # What opts make must fit the device: only a kernel that never did may not.
-            ending = subject.run(Kernel.open(ast, limits), Stage.PLAIN)
+            ending = subject.run(Kernel.open(ast, limits), Stage.PLAIN, target)
             assert ending.outcome is Outcome.UNSUPPORTED, walk.kernel.applied_opts
-        assert ending.outcome in FINE, ending
+            return
+        assert program.shared_nbytes <= limits.shared_max
+        ending = subject.judged(program, Stage.OPTIMISED)
+        assert ending.outcome is Outcome.PASS, ending
 
 
-@fuzzed(generate_kernel, generate_sequence, share=0.5)
+@fuzzed(generate_kernel, generate_sequence, share=0.5, seeds=6)
 def test_a_refused_opt_was_refused_for_a_reason(ast: Ast, sequence: OptSequence) -> None:
     """Carried out without its check; the table printed at the end is the result."""
     subject = Subject.of(ast, 3)

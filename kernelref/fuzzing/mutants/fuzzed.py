@@ -23,8 +23,8 @@ from kernelref.fuzzing.mutants.mutant import Edit
 from kernelref.fuzzing.mutants.plant import plant
 
 ORDER = (
-    "test_kernels", "test_views", "test_index", "test_programs", "test_proofs", "test_cases",
-    "test_optimizers", "test_devices",
+    "test_kernels", "test_requests", "test_programs", "test_views", "test_index", "test_proofs",
+    "test_cases", "test_optimizers", "test_devices",
 )  # fmt: skip
 PROFILE = "ci-without-shrinking"
 CPU_SECONDS = 600
