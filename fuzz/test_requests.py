@@ -24,6 +24,7 @@ from kernelref.fuzzing.generate_opts import (
 )
 from kernelref.fuzzing.generate_taste import DEFAULT, Taste
 from kernelref.ir.ast import Ast
+from kernelref.ir.index import Sint, floordiv, simplify
 from kernelref.opt.axis import AxisType as T
 from kernelref.opt.kernel import Kernel
 from kernelref.opt.limits import OPENCL, PRESETS, Limits
@@ -46,17 +47,48 @@ FITTING: dict[OptOps, frozenset[T]] = {
 SHARED = frozenset({T.LOCAL, T.WARP, T.GROUP_REDUCE, T.GROUP_UPCAST})
 
 
+def ends(kernel: Kernel) -> tuple[int, int, int]:
+    """Where work-groups, the work-items of outputs and those of reductions end among the axes."""
+    types = [axis.type for axis in kernel.axes]
+    groups = sum(kind is T.GLOBAL for kind in types)
+    outer = groups + sum(kind in (T.LOCAL, T.WARP) for kind in types)
+    return groups, outer, outer + sum(kind in (T.GROUP_REDUCE, T.GROUP_UPCAST) for kind in types)
+
+
 def position(kernel: Kernel, opt: Opt) -> int:
     """The axis that is meant, counted from where the opt's first one is."""
     assert opt.axis is not None
-    types = [axis.type for axis in kernel.axes]
-    outer = (T.GLOBAL, T.LOCAL, T.WARP)
-    start = 0
-    if opt.op in (OptOps.UNROLL, OptOps.GROUP, OptOps.GROUPTOP):
-        start = sum(kind in outer for kind in types)
-    if opt.op in (OptOps.GROUP, OptOps.GROUPTOP):
-        start += sum(kind in (T.GROUP_REDUCE, T.GROUP_UPCAST) for kind in types)
-    return start + opt.axis
+    _, outer, grouped = ends(kernel)
+    start = {OptOps.UNROLL: outer, OptOps.GROUP: grouped, OptOps.GROUPTOP: grouped}
+    return start.get(opt.op, 0) + opt.axis
+
+
+def axes_after(kernel: Kernel, opt: Opt) -> list[tuple[T, Sint]]:
+    """The axes that an accepted opt leads to, those of one iteration left out."""
+    axes = [(axis.type, axis.extent) for axis in kernel.axes]
+    if opt.op is OptOps.NOLOCALS:
+        return axes
+    at = position(kernel, opt)
+    kind, extent = axes[at]
+    amount = extent if opt.amt == 0 else opt.amt
+    assert isinstance(amount, int)
+    if opt.op is OptOps.PADTO:
+        assert isinstance(extent, int)
+        axes[at] = kind, -(-extent // amount) * amount
+        return axes
+    groups, outer, grouped = ends(kernel)
+    made, place = {
+        OptOps.UPCAST: (T.UPCAST, len(axes)),
+        OptOps.UNROLL: (T.UPCAST if kind is T.GROUP_UPCAST else T.UNROLL, len(axes)),
+        OptOps.LOCAL: (T.LOCAL, outer),
+        OptOps.LASTLOCAL: (T.LOCAL, groups),
+        OptOps.UPCASTMID: (T.GROUP_UPCAST, grouped),
+        OptOps.GROUP: (T.GROUP_REDUCE, grouped),
+        OptOps.GROUPTOP: (T.GROUP_REDUCE, grouped),
+    }[opt.op]
+    axes[at] = kind, 1 if extent == amount else simplify(floordiv(extent, amount))
+    axes.insert(place, (made, amount))
+    return [(kind, extent) for kind, extent in axes if extent != 1]
 
 
 def is_so(kernel: Kernel, opt: Opt, check: str) -> bool | None:
@@ -134,10 +166,12 @@ def check_refusal(kernel: Kernel, opt: Opt, check: str) -> None:
         assert not fits, f"{opt} was refused by {check}"
 
 
-def check_acceptance(kernel: Kernel, opt: Opt) -> None:
-    """None of the checks that must let an accepted opt pass has a reason not to."""
+def check_acceptance(kernel: Kernel, opt: Opt, after: Kernel) -> None:
+    """No check that let an opt pass has a reason not to, and the axes are as the opt says."""
     for check in kernel.rules.checks[opt.op]:
         assert not is_so(kernel, opt, check.name), f"{opt} was accepted in spite of {check.name}"
+    if opt.op is not OptOps.TC:
+        assert [(axis.type, axis.extent) for axis in after.axes] == axes_after(kernel, opt), opt
 
 
 @fuzzed(generate_kernel, generate_sequence, generate_limits, seeds=12)
@@ -150,7 +184,7 @@ def test_an_answer_is_what_the_checks_say(ast: Ast, sequence: OptSequence, limit
             if isinstance(answer, KernelOptError):
                 check_refusal(kernel, opt, answer.check)
             elif isinstance(answer, Kernel):
-                check_acceptance(kernel, opt)
+                check_acceptance(kernel, opt, answer)
                 kernel = answer if is_moderate(answer) else kernel
 
 
@@ -235,7 +269,7 @@ def accepted(wanted: Wanted, chooser: Chooser, seed: int) -> bool:
             check_refusal(kernel, opt, answer.check)
         if not isinstance(answer, Kernel) or not wanted.holds(kernel, opt, answer):
             return False
-        check_acceptance(kernel, opt)
+        check_acceptance(kernel, opt, answer)
         ending = Subject.of(kernel.ast, seed).run(answer, Stage.OPTIMISED)
         assert ending.outcome in (Outcome.PASS, Outcome.UNSUPPORTED), ending
         return ending.outcome is Outcome.PASS
