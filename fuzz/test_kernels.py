@@ -14,7 +14,7 @@ from kernelref.fuzzing.campaign_legality import Need, without_check
 from kernelref.fuzzing.choose import Chooser
 from kernelref.fuzzing.generate import generate_kernel
 from kernelref.fuzzing.generate_opts import OptSequence, generate_sequence
-from kernelref.ir.ast import Ast
+from kernelref.ir.ast import Ast, Constant, Load, Store
 from kernelref.opt.kernel import Kernel
 from kernelref.opt.limits import PRESETS, Limits
 from kernelref.run.outcome import Outcome
@@ -65,6 +65,17 @@ def test_a_kernel_without_opts_computes_what_the_oracle_says(ast: Ast, target: T
         assert not subject.oracle.undefined, "the generator made something undefined"
         ending = subject.run(Kernel.open(ast), Stage.PLAIN, target)
         assert ending.outcome in FINE, ending
+
+
+@fuzzed(generate_kernel, seeds=3)
+def test_a_view_stays_one(ast: Ast) -> None:
+    """What is opened needs no more Views than it was given, where that is one without a mask."""
+    kernel = Kernel.open(ast)
+    for node, buffer in kernel.index.items():
+        if isinstance(node, Load | Constant | Store) and len(node.st.views) == 1:
+            (view,) = node.st.views
+            if view.mask is None and not view.is_symbolic:
+                assert len(kernel.sts[buffer].views) == 1, f"{node.st} became {kernel.sts[buffer]}"
 
 
 @fuzzed(generate_kernel, generate_sequence, generate_limits, seeds=8)

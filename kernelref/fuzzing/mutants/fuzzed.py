@@ -1,8 +1,8 @@
 """One mutant under `pytest fuzz/ -x`, in a process of its own: which test fails first.
 
 The process runs this module: a Run comes in on stdin, a Found goes out on stdout. The profile is
-`ci` without shrinking, so the examples are those of `ci`; the order is that of ORDER, so that what
-is cheap and sees most comes first. Nothing that a mutant may change is imported before it is
+`ci` without shrinking, so the examples are those of `ci`; what looks most at the changed module
+comes first, then what sees most. Nothing that a mutant may change is imported before it is
 planted.
 """
 
@@ -23,9 +23,16 @@ from kernelref.fuzzing.mutants.mutant import Edit
 from kernelref.fuzzing.mutants.plant import plant
 
 ORDER = (
-    "test_kernels", "test_requests", "test_programs", "test_views", "test_index", "test_proofs",
-    "test_cases", "test_optimizers", "test_devices",
+    "test_kernels", "test_requests", "test_padding", "test_programs", "test_views", "test_index",
+    "test_proofs", "test_cases", "test_optimizers", "test_devices",
 )  # fmt: skip
+NEAREST = {
+    "kernelref.opt.axismap": "test_proofs", "kernelref.opt.padding": "test_padding",
+    "kernelref.opt.rules": "test_requests", "kernelref.run.interp": "test_programs",
+    "kernelref.ir.view": "test_views", "kernelref.ir.stack": "test_views",
+    "kernelref.ir.index": "test_index",
+}  # fmt: skip
+"""By the beginning of a module's name, the tests that look at it most: they come first."""
 PROFILE = "ci-without-shrinking"
 CPU_SECONDS = 600
 MEMORY_NBYTES = 8 << 30
@@ -72,6 +79,14 @@ def found(edits: tuple[Edit, ...], root: Path, running: Processes) -> Found:
     return Found(began[-1] if began else "import", len(began), seconds, is_hung)
 
 
+def order_for(edits: tuple[Edit, ...]) -> tuple[str, ...]:
+    """All files of tests, those first that look most at what is changed."""
+    first = [
+        test for edit in edits for module, test in NEAREST.items() if edit.module.startswith(module)
+    ]
+    return tuple(dict.fromkeys((*first, *ORDER)))
+
+
 class _Watch:
     """Notes each test that begins, and the first that fails."""
 
@@ -106,8 +121,8 @@ def main() -> None:
     import pytest
 
     watch = _Watch(Path(run.progress))
-    folder = Path(run.root) / "fuzz"
-    files = [str(folder / f"{name}.py") for name in ORDER if (folder / f"{name}.py").exists()]
+    paths = [Path(run.root) / "fuzz" / f"{name}.py" for name in order_for(run.edits)]
+    files = [str(path) for path in paths if path.exists()]
     code = pytest.main(
         ["-x", "-q", "--tb=no", "--assert=plain", "-p", "no:cacheprovider",
          f"--rootdir={run.root}", f"--confcutdir={run.root}", f"-c={run.root}/pyproject.toml",
