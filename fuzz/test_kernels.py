@@ -58,6 +58,23 @@ def generate_target(chooser: Chooser) -> Target:
     return chooser.choice((FULL, MINIMAL))
 
 
+@fuzzed(generate_kernel, generate_sequence, generate_limits, seeds=8)
+def test_an_accepted_opt_is_never_wrong(ast: Ast, sequence: OptSequence, limits: Limits) -> None:
+    walk = sequence.on(Kernel.open(ast, limits))
+    with kept("accepted-opt", ast, walk.kernel.applied_opts):
+        subject, target = Subject.of(ast, 2), target_of(limits)
+        try:
+            program = lower(walk.kernel, target)
+        except Unsupported:
+            # What opts make must fit the device: only a kernel that never did may not.
+            ending = subject.run(Kernel.open(ast, limits), Stage.PLAIN, target)
+            assert ending.outcome is Outcome.UNSUPPORTED, walk.kernel.applied_opts
+            return
+        assert program.shared_nbytes <= limits.shared_max
+        ending = subject.judged(program, Stage.OPTIMISED)
+        assert ending.outcome is Outcome.PASS, ending
+
+
 @fuzzed(generate_kernel, generate_target, seeds=5)
 def test_a_kernel_without_opts_computes_what_the_oracle_says(ast: Ast, target: Target) -> None:
     with kept("without-opts", ast):
@@ -76,23 +93,6 @@ def test_a_view_stays_one(ast: Ast) -> None:
             (view,) = node.st.views
             if view.mask is None and not view.is_symbolic:
                 assert len(kernel.sts[buffer].views) == 1, f"{node.st} became {kernel.sts[buffer]}"
-
-
-@fuzzed(generate_kernel, generate_sequence, generate_limits, seeds=8)
-def test_an_accepted_opt_is_never_wrong(ast: Ast, sequence: OptSequence, limits: Limits) -> None:
-    walk = sequence.on(Kernel.open(ast, limits))
-    with kept("accepted-opt", ast, walk.kernel.applied_opts):
-        subject, target = Subject.of(ast, 2), target_of(limits)
-        try:
-            program = lower(walk.kernel, target)
-        except Unsupported:
-            # What opts make must fit the device: only a kernel that never did may not.
-            ending = subject.run(Kernel.open(ast, limits), Stage.PLAIN, target)
-            assert ending.outcome is Outcome.UNSUPPORTED, walk.kernel.applied_opts
-            return
-        assert program.shared_nbytes <= limits.shared_max
-        ending = subject.judged(program, Stage.OPTIMISED)
-        assert ending.outcome is Outcome.PASS, ending
 
 
 @fuzzed(generate_kernel, generate_sequence, share=0.5, seeds=6)
