@@ -1,7 +1,7 @@
 """docs/mutants.md: every mutant, and what noticed it when `selftest` last ran over all.
 
-`kernelref selftest --json > kills.json`, then
-`python -m kernelref.report.mutants kills.json docs/mutants.md` writes the page.
+`kernelref selftest --json > kills.json`, `kernelref selftest --with fuzz --json > fuzz.json`, then
+`python -m kernelref.report.mutants kills.json fuzz.json docs/mutants.md` writes the page.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from kernelref.fuzzing.mutants.draw import COUNT, FRAME, SEED
 from kernelref.fuzzing.mutants.mutant import Mutant
 from kernelref.fuzzing.mutants.registry import BY_HAND, DRAWN
 from kernelref.fuzzing.mutants.sites import changed_lines
+from kernelref.fuzzing.mutants.verdicts import UNSEEN
 from kernelref.report.text import in_one_line
 
 Kills = Mapping[str, Any]
@@ -50,9 +51,42 @@ not. *Equivalent*: nothing can notice it, for the reason given.
 """
 
 
-def page(kills: Kills) -> str:
-    """The page for the object that `selftest --json` printed."""
-    return "\n".join([*_page(kills), ""])
+FUZZ = """
+## Found by `pytest fuzz/`
+
+`kernelref selftest --with fuzz` runs the tests of `fuzz/` under the profile `ci` with one mutant
+planted, those first that look most at the changed module, and stops at the first that fails. Of
+the {all} mutants that change what a kernel computes or what is accepted ({left} more are equivalent
+or conform only), it finds {found}: {percent:.1f}%.
+"""
+
+
+def page(kills: Kills, fuzz: Kills) -> str:
+    """The page for the objects that `selftest` printed, without and with `--with fuzz`."""
+    return "\n".join([*_page(kills), *_found_by_fuzz(kills, fuzz), ""])
+
+
+def _found_by_fuzz(kills: Kills, fuzz: Kills) -> Iterator[str]:
+    """Which test of fuzz/ notices which mutants first, and what none does."""
+    wanted = [row["mutant"] for row in kills["kills"] if row["status"] in ("killed", "survived")]
+    first = {row["mutant"]: row["input"] for row in fuzz["kills"] if row["outcome"]}
+    found = [name for name in wanted if name in first]
+    yield FUZZ.format(
+        all=len(wanted),
+        left=len(kills["kills"]) - len(wanted),
+        found=len(found),
+        percent=100 * len(found) / len(wanted),
+    )
+    by_test: dict[str, list[str]] = {}
+    for name in found:
+        by_test.setdefault(first[name].removeprefix("fuzz/"), []).append(name)
+    yield from ("| first test that fails | mutants | |", "|---|---|---|")
+    for test, names in sorted(by_test.items()):
+        yield f"| `{test}` | {len(names)} | {', '.join(names)} |"
+    yield from ("", "| not found | |", "|---|---|")
+    for name in wanted:
+        if name not in first:
+            yield f"| `{name}` | {UNSEEN.get(name, 'not run')} |"
 
 
 def _page(kills: Kills) -> Iterator[str]:
@@ -104,5 +138,5 @@ def _noticed(mutant: Mutant, rows: Mapping[str, Any]) -> tuple[str, str]:
 
 
 if __name__ == "__main__":
-    told = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    Path(sys.argv[2]).write_text(page(told), encoding="utf-8")
+    told, fuzzed = (json.loads(Path(name).read_text(encoding="utf-8")) for name in sys.argv[1:3])
+    Path(sys.argv[3]).write_text(page(told, fuzzed), encoding="utf-8")

@@ -11,7 +11,7 @@ import pytest
 
 from kernelref.errors import InvalidInput
 from kernelref.fuzzing.mutants.draw import COUNT, FRAME, MEANINGS, read_drawn, redrawn
-from kernelref.fuzzing.mutants.fuzzed import found
+from kernelref.fuzzing.mutants.fuzzed import NEAREST, ORDER, found, order_for
 from kernelref.fuzzing.mutants.kill import Kill, Processes, kills, probes_of
 from kernelref.fuzzing.mutants.mutant import CONFORM, Edit, region, source_of
 from kernelref.fuzzing.mutants.question import Ended
@@ -95,6 +95,17 @@ def test_the_tests_of_fuzz_are_run_with_the_fault_planted():
         ended = found(mutant_named("oracle-reads-behind-masks").edits, PACKAGE.parent, running)
     assert ended.test.startswith("fuzz/test_kernels.py::")
     assert not ended.is_hung
+
+
+def test_what_looks_most_at_a_changed_module_comes_first_and_nothing_is_left_out():
+    files = {path.stem for path in (PACKAGE.parent / "fuzz").glob("test_*.py")}
+    assert set(ORDER) == files
+    assert set(NEAREST.values()) <= files
+    for module, first in NEAREST.items():
+        assert any(source.startswith(module) for source in FRAME)
+        order = order_for((Edit(module, "", "", ""),))
+        assert order[0] == first
+        assert set(order) == files
 
 
 def test_an_interrupted_run_tells_what_it_knows(monkeypatch):

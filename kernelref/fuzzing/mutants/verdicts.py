@@ -1,4 +1,4 @@
-"""What is known of the drawn mutants that nothing notices: why nothing can."""
+"""What is known of mutants that nothing notices, or no test of fuzz/: why."""
 
 from __future__ import annotations
 
@@ -17,3 +17,6 @@ EQUIVALENT: dict[str, str] = {
     "kernel-vector-axes-operator": "`vector_axes` is asked by nothing on the way of a kernel",
     "view-merge-merge-views-constant": "a View writes every empty mask as (0, 0)",
 }
+
+UNSEEN: dict[str, str] = {}
+"""Why the tests of fuzz/ do not notice what the suite notices."""
