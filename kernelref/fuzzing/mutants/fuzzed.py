@@ -29,7 +29,6 @@ ORDER = (
 NEAREST = {
     "kernelref.opt.axismap": "test_proofs", "kernelref.opt.padding": "test_padding",
     "kernelref.opt.rules": "test_requests", "kernelref.run.interp": "test_programs",
-    "kernelref.codegen.lower.reductions": "test_programs",
     "kernelref.ir.view": "test_views", "kernelref.ir.stack": "test_views",
     "kernelref.ir.index": "test_index",
 }  # fmt: skip
