@@ -23,8 +23,8 @@ from kernelref.fuzzing.mutants.mutant import Edit
 from kernelref.fuzzing.mutants.plant import plant
 
 ORDER = (
-    "test_kernels", "test_requests", "test_padding", "test_programs", "test_views", "test_index",
-    "test_proofs", "test_cases", "test_optimizers", "test_devices",
+    "test_kernels", "test_lowering", "test_requests", "test_padding", "test_programs",
+    "test_views", "test_index", "test_proofs", "test_cases", "test_optimizers", "test_devices",
 )  # fmt: skip
 NEAREST = {
     "kernelref.opt.axismap": "test_proofs", "kernelref.opt.padding": "test_padding",
