@@ -30,8 +30,8 @@ NEAREST = {
     "kernelref.opt.axismap": "test_proofs", "kernelref.opt.padding": "test_padding",
     "kernelref.opt.rules": "test_requests", "kernelref.run.interp": "test_programs",
     "kernelref.codegen.lower.widths": "test_programs",
-    "kernelref.codegen.lower.inplace": "test_lowering", "kernelref.ir.view": "test_views", "kernelref.ir.stack": "test_views",
-    "kernelref.ir.index": "test_index",
+    "kernelref.codegen.lower.inplace": "test_lowering", "kernelref.ir.view": "test_views",
+    "kernelref.ir.stack": "test_views", "kernelref.ir.index": "test_index",
 }  # fmt: skip
 """By the beginning of a module's name, the tests that look at it most: they come first."""
 PROFILE = "ci-without-shrinking"
