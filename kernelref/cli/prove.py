@@ -55,6 +55,14 @@ def prove(
             show_default=False,
         ),
     ] = None,
+    device: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Prove the Program that `run` launches on this device: a grid folded as it needs.",
+            show_default="any: a device without limits",
+        ),
+    ] = "any",
     generalise: Annotated[
         bool,
         typer.Option("--generalise", help="Say for which sizes each opt is right."),
@@ -100,6 +108,7 @@ def prove(
         engines=ENGINES if engines is None else tuple(engines.split(",")),
         certificate=certificate,
         smt2=smt2,
+        device=device,
         generalises=generalise,
         jobs=jobs or 1,
         budget=seconds(budget),

@@ -13,6 +13,7 @@ from typing import Any
 
 from kernelref.cases.lines import Line
 from kernelref.cases.sources import Place, Unreadable, list_kernels, read_at, sample
+from kernelref.codegen.target import Target
 from kernelref.errors import InvalidInput, Unsupported
 from kernelref.jobs.choices import limits_of, rules_of
 from kernelref.jobs.collector import begin_busy_worker
@@ -20,10 +21,10 @@ from kernelref.jobs.opt_choice import parse_opts
 from kernelref.jobs.progress import Progress, silent
 from kernelref.jobs.prove_kernel import Finished, Settings, prove_kernel
 from kernelref.jobs.prove_report import ProveReport
-from kernelref.jobs.run import with_lines
+from kernelref.jobs.run import target_named, with_lines
 from kernelref.prove.certificate import read_certificate, write_certificate
 from kernelref.prove.portfolio import CHECKING, ENGINES, portfolio_of
-from kernelref.prove.subject import prove
+from kernelref.prove.subject import ANY, prove
 from kernelref.prove.verdict import Answer, Verdict
 
 KERNELS_A_TASK = 8
@@ -43,6 +44,7 @@ class ProveRequest:
     engines: tuple[str, ...] = ENGINES
     certificate: Path | None = None
     smt2: Path | None = None
+    device: str = ANY.name
     generalises: bool = False
     jobs: int = 1
     budget: float | None = None
@@ -76,6 +78,15 @@ def prove_places(settings: Settings, items: list[Item]) -> Proven:
     return found
 
 
+def _target(request: ProveRequest) -> Target:
+    """What the Program is lowered for. Raises: InvalidInput, DeviceError."""
+    if request.device == ANY.name:
+        return ANY
+    if request.certificate is not None:
+        raise InvalidInput("a certificate is of any device", where="--device")
+    return target_named(request.device)
+
+
 def prove_kernels(request: ProveRequest, progress: Progress = silent) -> ProveReport:
     """Prove the kernels. Raises: InvalidInput; a kernel's own failure is part of the report."""
     parse_opts(request.opts)
@@ -91,6 +102,7 @@ def prove_kernels(request: ProveRequest, progress: Progress = silent) -> ProveRe
         replace(portfolio_of(request.engines), smt2=request.smt2),
         wants_certificate=request.certificate is not None,
         generalises=request.generalises,
+        target=_target(request),
     )
     places = sample(list_kernels(request.kernels), request.sample, request.seed)
     if request.certificate is not None and len(places) != 1:

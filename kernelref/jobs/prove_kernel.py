@@ -9,6 +9,7 @@ from typing import Any
 
 from kernelref.cases.case import Case
 from kernelref.cases.sources import KernelSource
+from kernelref.codegen.target import Target
 from kernelref.errors import InvalidInput, KernelOptError, Unsupported
 from kernelref.jobs.choices import Choices, choices_for
 from kernelref.jobs.prove_changed import prove_changed
@@ -27,7 +28,7 @@ from kernelref.prove.certificate import certificate_to_json
 from kernelref.prove.generalise import Generalised, generalise
 from kernelref.prove.portfolio import DEFAULT, Portfolio
 from kernelref.prove.step import opts_step
-from kernelref.prove.subject import Subject, prove, prove_step
+from kernelref.prove.subject import ANY, Subject, prove, prove_step
 from kernelref.prove.verdict import Answer, EngineFault, Obligation, Verdict
 
 REFERENCE = "reference"
@@ -44,6 +45,7 @@ class Settings:
     portfolio: Portfolio = DEFAULT
     wants_certificate: bool = False
     generalises: bool = False
+    target: Target = ANY
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,8 @@ def _changed(
 ) -> Iterator[Finished]:
     if settings.wants_certificate:
         raise InvalidInput("of a release as published, or of the reference", where="--certificate")
+    if settings.target != ANY:
+        raise InvalidInput("of a release as published, or of the reference", where="--device")
     ast = translate(source.ast, release.dialect)
     try:
         for one in prove_changed(release, ast, source, choices, settings.portfolio):
@@ -140,7 +144,7 @@ def _finish(
     opts = subject.final.applied_opts
     begin = time.perf_counter()
     try:
-        verdicts = prove(subject, settings.portfolio)
+        verdicts = prove(subject, settings.portfolio, target=settings.target)
         seconds = time.perf_counter() - begin
         blame = _blame(subject, verdicts, settings.portfolio)
     except EngineFault as error:

@@ -26,6 +26,7 @@ from kernelref.prove import obligations as o
 from kernelref.prove.padding import padding
 from kernelref.prove.portfolio import Portfolio
 from kernelref.prove.program.domain import domain
+from kernelref.prove.program.inside import inside
 from kernelref.prove.program.races import races
 from kernelref.prove.program.widths import fits_int
 from kernelref.prove.step import Step, construction_step, law_step, opts_step
@@ -102,16 +103,6 @@ def elements_of(kernel: Kernel) -> dict[int, Sint]:
     }
 
 
-def held_by(kernel: Kernel, program: Program) -> dict[int, Sint]:
-    """The size of each buffer as the Program declares it. Units: elements."""
-    sizes = {buffer.number: buffer.elements for buffer in program.buffers}
-    return {
-        i: sizes[node.buffer]
-        for i, node in enumerate(kernel.buffers)
-        if not isinstance(node, Constant) and node.buffer in sizes
-    }
-
-
 def prove_step(step: Step, kernel: Kernel, portfolio: Portfolio) -> Iterator[Verdict]:
     """The obligations of a construction, of one opt or of a sequence."""
     sizes = elements_of(kernel)
@@ -138,8 +129,8 @@ def prove_program(
         for obligation in (Obligation.BOUNDS, Obligation.DOMAIN, Obligation.RACES):
             yield judge(PROGRAM, obligation, reason, portfolio)
         return
-    inside = o.bounds_of(opts_step("", kernel, kernel, ()), held_by(kernel, program))
-    yield judge(PROGRAM, Obligation.BOUNDS, [*fits_int(program), *inside], portfolio)
+    within = [*fits_int(program), *inside(program)]
+    yield judge(PROGRAM, Obligation.BOUNDS, within, portfolio)
     done = judge(PROGRAM, Obligation.DOMAIN, domain(kernel, program, target, portfolio), portfolio)
     yield done
     parts = list(races(kernel, program))

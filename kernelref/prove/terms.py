@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from kernelref.ir.index import (
+    Binary,
+    IndexOp,
     Sint,
     Var,
     add,
-    and_,
     evaluate,
     floordiv,
     ge,
@@ -85,7 +86,11 @@ class Term:
         return Term(ge(raw(other), self.expr))
 
     def __and__(self, other: Any) -> Term:
-        return Term(and_(self.expr, raw(other)))
+        # Not by the canonical `and_`, which optimizer and lowering use: a fault there would hide.
+        left, right = self.expr, raw(other)
+        if isinstance(left, int) or isinstance(right, int):
+            return Term(left * right)
+        return Term(Binary(IndexOp.AND, left, right))
 
     __rand__ = __and__
 
@@ -114,10 +119,7 @@ def at(expr: Sint, named: Mapping[str, Any], lift: Lift) -> Any:
     """An index expression where its variables stand as `named` says; symbols are lifted."""
     if isinstance(expr, int):
         return expr
-    values = {var.name: named.get(var.name) for var in variables(expr)}
-    for var in variables(expr):
-        if values[var.name] is None:
-            values[var.name] = lift(var)
+    values = {v.name: named[v.name] if v.name in named else lift(v) for v in variables(expr)}
     if any(isinstance(value, Term) for value in values.values()):
         return Term(substitute(expr, {name: raw(value) for name, value in values.items()}))
     return evaluate(expr, values)

@@ -46,6 +46,10 @@ through every question of the suite until one is answered otherwise:
 3. what `conform` compares with a release: CONFORM when answers, shapes, axis types, strides or
    masks differ. These compute the same otherwise: *conform only*.
 
+With `--proofs` the prover is asked of the first stored kernel that comes out wrong, lowered for
+the question's own target. It must not say PROVED. ASSUMES: it proves the kernel for buffers as
+large as the Program says, and those that there are hold less.
+
 Faults of the machine's checks are planted beside a fault that they must see: MISSED when they do
 not. *Equivalent*: nothing can notice it, for the reason given.
 """

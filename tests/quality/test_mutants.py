@@ -14,7 +14,7 @@ from kernelref.fuzzing.mutants.draw import COUNT, FRAME, MEANINGS, read_drawn, r
 from kernelref.fuzzing.mutants.fuzzed import NEAREST, ORDER, found, order_for
 from kernelref.fuzzing.mutants.kill import Kill, Processes, kills, probes_of
 from kernelref.fuzzing.mutants.mutant import CONFORM, Edit, region, source_of
-from kernelref.fuzzing.mutants.question import Ended
+from kernelref.fuzzing.mutants.question import Ended, Probe
 from kernelref.fuzzing.mutants.registry import BY_HAND, DRAWN, MUTANTS, mutant_named
 from kernelref.fuzzing.mutants.sites import sites
 from kernelref.fuzzing.mutants.suite import make_suite
@@ -43,6 +43,26 @@ SHOWN = (
     "vector-without-alignment",
     "reads-do-not-race",
     "oracle-reads-behind-masks",
+)
+
+# Mutants and an input that comes out wrong with each: what the prover may not call proved.
+WRONG_AND_STORED = (
+    ("shared-array-one-short", "regress/group-inner-row-sums", "REFUTED program bounds"),
+    ("shared-places-too-far", "regress/group-inner-row-sums", "REFUTED program bounds"),
+    ("and-keeps-the-first", "regress/padded-matmul", "REFUTED program bounds"),
+    ("and-keeps-the-first", "regress/far-addresses", "REFUTED program domain"),
+    ("grid-guard-includes-the-end", "regress/prime-row", "REFUTED program bounds"),
+    ("grid-without-guard", "regress/prime-row", "REFUTED program bounds"),
+    ("grid-folded-by-the-wrong-size", "regress/prime-row", "REFUTED program domain"),
+    ("view-merge-stays-within-operator", "regress/wrapping-stack", "ASSUMES"),
+    ("maximum-starts-at-0", "regress/maxima-of-negatives", "REFUTED program domain"),
+    ("barrier-under-guard", "regress/group-inner-row-sums", "REFUTED program races"),
+    ("cast-within-a-width-left-out", "seeds/sign-bit", "REFUTED program domain"),
+    (
+        "index-simplify-cmod-constant",
+        "regress/offset-by-a-c-remainder",
+        "REFUTED program domain",
+    ),
 )
 
 
@@ -88,6 +108,21 @@ def test_planted_faults_are_noticed():
     } == {}
     assert {kill.status for kill in found.values()} == {"killed"}
     assert {kill.verdict.asked for kill in found.values()} <= {1, 2}
+
+
+def test_what_comes_out_wrong_is_not_proved():
+    """Planted faults of lowering and of index expressions, which the prover uses itself."""
+    chosen = []
+    for name, case, _ in WRONG_AND_STORED:
+        mutant = mutant_named(name)
+        target = "small-grid" if name.startswith("grid-") else "full"
+        opts = None if mutant.probe is None or mutant.probe.is_built else mutant.probe.opts
+        probe = Probe(case, opts=opts, target=target)
+        chosen.append(replace(mutant, name=f"{name} {case}", probe=probe))
+    suite = make_suite(probes_of(chosen), is_whole=False)
+    asked = kills(chosen, MUTANTS, suite, only=True, proves=True)
+    said = {kill.mutant.name: kill.verdict.proof.split(":")[0] for kill in asked}
+    assert said == {f"{name} {case}": wanted for name, case, wanted in WRONG_AND_STORED}
 
 
 def test_the_tests_of_fuzz_are_run_with_the_fault_planted():

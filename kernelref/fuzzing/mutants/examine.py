@@ -129,7 +129,7 @@ def ran(
     program = lower(kernel, target)
     render(program, target)
     check_program(program, target, subject.variables)
-    outside = _asks_for_more(subject, program)
+    outside = asks_for_more(subject, program)
     if outside:
         return Ended(Outcome.OUT_OF_BOUNDS.value, outside)
     buffers = _buffers(subject, program)
@@ -173,7 +173,7 @@ def _buffers(subject: Subject, program: Program) -> list[LaunchBuffer]:
     return buffers
 
 
-def _asks_for_more(subject: Subject, program: Program) -> str:
+def asks_for_more(subject: Subject, program: Program) -> str:
     """Which buffer of the Program is larger than the one that it gets."""
     for buffer in program.buffers:
         asked = int(evaluate(buffer.elements, subject.variables))

@@ -58,6 +58,14 @@ class NotDecided(Exception):  # noqa: N818 - the answer of an analysis
     """What the analysis cannot see through."""
 
 
+class Diverges(Exception):  # noqa: N818 - the answer of an analysis
+    """A barrier that some work-items of a group reach and others do not."""
+
+    def __init__(self, witness: Witness) -> None:
+        super().__init__(str(witness))
+        self.witness = witness
+
+
 def races(kernel: Kernel, program: lir.Program) -> Iterator[Part]:
     """The parts of the obligation, given `domain`."""
     yield from shared_races(program)
@@ -134,6 +142,9 @@ def shared_races(program: lir.Program) -> Iterator[Part]:
     except NotDecided as reason:
         yield Open(str(reason))
         return
+    except Diverges as at_barrier:
+        yield Failure(at_barrier.witness)
+        return
     size = math.prod(program.local)
     for number, phase in enumerate(phases):
         for array in dict.fromkeys(touch.array for touch in phase if touch.is_write):
@@ -165,7 +176,7 @@ def _race(touches: Sequence[Touch], size: int) -> tuple[int, tuple[int, int]] | 
 
 
 def _phases_of(program: lir.Program) -> list[list[Touch]]:
-    """The accesses of one group to on-chip memory. Raises: NotDecided, or Failure as NotDecided."""
+    """The accesses of one group to on-chip memory. Raises: NotDecided, Diverges."""
     x, y, z = program.local
     grid = np.meshgrid(np.arange(z), np.arange(y), np.arange(x), indexing="ij")
     known: dict[str, Array] = {
@@ -186,8 +197,11 @@ class _GroupWalk:
         self.definitions: dict[str, Expr] = {}
         self.of_group = {*lir.GROUP_IDS, *(var.name for var in program.variables)}
         self.phases = Phases()
+        self.size = len(items)
         self.is_part = False
         """Whether some work-items of the group are passing over what is carried out."""
+        self.is_conditional = False
+        """Whether only some groups may carry it out."""
 
     def run(self, body: Sequence[lir.Statement], active: Array) -> None:
         """Carry out the accesses of a block."""
@@ -206,11 +220,24 @@ class _GroupWalk:
                 case lir.Loop():
                     self.loop(statement, active)
                 case lir.Barrier():
-                    if active.any() and (self.is_part or not active.all()):
-                        raise NotDecided("a barrier that some work-items of a group pass over")
+                    self.meet(active)
                     self.phases.cut()
                 case _:
                     continue
+
+    def meet(self, active: Array) -> None:
+        """A barrier: all work-items of the group are there, or none is. Raises: Diverges."""
+        if not active.any() or (active.all() and not self.is_part):
+            return
+        # Arrays have an axis in front for each loop around; what one iteration shows is enough.
+        here = active.reshape(-1, active.shape[-1])
+        row = here[int(here.any(axis=1).argmax())]
+        there = int(self.items[int(row.argmax())])
+        gone = sorted(set(range(self.size)) - {int(item) for item in self.items[row]})
+        if self.is_conditional or not gone:
+            raise NotDecided("a barrier that some work-items of a group pass over")
+        says = "a barrier that one work-item reaches and the other passes over"
+        raise Diverges(Witness("work-items", says, (), there, gone[0]))
 
     def define(self, variable: Var, value: Expr) -> None:
         """An index variable: a number for each work-item, or something of the group."""
@@ -244,7 +271,9 @@ class _GroupWalk:
     def guarded(self, condition: Expr, body: Sequence[lir.Statement], active: Array) -> None:
         """A block that some work-items, or whole groups, pass over."""
         if {var.name for var in variables(condition)} <= self.of_group:
+            outer_groups, self.is_conditional = self.is_conditional, True
             self.run(body, active)
+            self.is_conditional = outer_groups
             return
         kept = np.asarray(active & (np.asarray(self.value(condition)) != 0))
         if kept.ndim > 1:

@@ -7,8 +7,9 @@ definitions. Every part of an index counts, because the text computes every part
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from kernelref.codegen import program as lir
 from kernelref.ir.index import Binary, Expr, IndexOp, Int, Sint, Var, bounds, variables
@@ -122,14 +123,14 @@ def _of_op(op: IndexOp, left: Interval, right: Interval) -> Interval:
 
 
 def _fits(program: lir.Program, ranges: Mapping[str, Interval], index: Expr) -> Everywhere:
-    """One index as a claim over its variables, which count from 0."""
+    """One index as a claim over its variables."""
     axes = _axes(program, index)
+    names, box = _box(axes, ranges)
 
     def facts(point: Point, lift: Lift) -> list[Fact]:
-        value = at(index, {var.name: x for var, x in zip(axes, point, strict=True)}, lift)
+        value = at(index, names(point), lift)
         return [Fact("fits int", True, (value >= LEAST) & (value < MOST + 1), True)]
 
-    box = tuple(ranges[var.name][1] + 1 for var in axes)
     return Everywhere(f"index {index}", box, program.variables, magnitude(index), facts)
 
 
@@ -138,15 +139,29 @@ def _aligned(
 ) -> Everywhere:
     """A vector's first element, as a claim over its variables."""
     axes = _axes(program, address, guard)
+    names, box = _box(axes, ranges)
 
     def facts(point: Point, lift: Lift) -> list[Fact]:
-        named = {var.name: x for var, x in zip(axes, point, strict=True)}
+        named = names(point)
         where = True if guard == 1 else at(guard, named, lift) > 0
         return [Fact("aligned", where, at(address, named, lift) % lanes, 0)]
 
-    box = tuple(ranges[var.name][1] + 1 for var in axes)
     reach = max(magnitude(address), magnitude(guard))
     return Everywhere(f"vector at {address}", box, program.variables, reach, facts)
+
+
+def _box(
+    axes: Sequence[Var], ranges: Mapping[str, Interval]
+) -> tuple[Callable[[Point], dict[str, Any]], tuple[int, ...]]:
+    """The variables at a point of a box, which counts from 0, and the box."""
+    lows = [ranges[var.name][0] for var in axes]
+
+    def names(point: Point) -> dict[str, Any]:
+        return {
+            var.name: x + low if low else x for var, x, low in zip(axes, point, lows, strict=True)
+        }
+
+    return names, tuple(ranges[var.name][1] - ranges[var.name][0] + 1 for var in axes)
 
 
 def _axes(program: lir.Program, *values: Sint) -> list[Var]:
