@@ -109,3 +109,21 @@ def test_a_store_of_two_points_to_one_element_is_refuted() -> None:
     same = ShapeTracker((replace(opened.sts[0].views[0], strides=(8, 0)),))
     wrong = replace(opened, sts=(same, *opened.sts[1:]))
     assert verdict(global_races(wrong)).answer is Answer.REFUTED
+
+
+def test_a_barrier_that_some_pass_over_is_refuted_by_two_of_them() -> None:
+    """Under a condition of the group alone nothing is said: perhaps no group passes it."""
+    local, group = Var("lidx0", 0, 3), Var("gidx0", 0, 1)
+
+    def under(*conditions) -> lir.Program:
+        body: tuple[lir.Statement, ...] = (lir.Barrier(),)
+        for condition in reversed(conditions):
+            body = (lir.Guarded(condition, body),)
+        return lir.Program("k", (), (), (2, 1, 1), (4, 1, 1), body)
+
+    found = verdict(shared_races(under(lt(local, 2))))
+    assert found.answer is Answer.REFUTED
+    assert found.witness is not None
+    assert (found.witness.expected, found.witness.found) == (0, 2)
+    assert verdict(shared_races(under(lt(group, 1)))).answer is Answer.PROVED
+    assert verdict(shared_races(under(lt(group, 1), lt(local, 2)))).answer is Answer.UNKNOWN
