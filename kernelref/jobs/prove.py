@@ -5,11 +5,14 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
+
+from pebble import ProcessExpired, ProcessPool
 
 from kernelref.cases.lines import Line
 from kernelref.cases.sources import Place, Unreadable, list_kernels, read_at, sample
@@ -19,7 +22,7 @@ from kernelref.jobs.choices import limits_of, rules_of
 from kernelref.jobs.collector import begin_busy_worker
 from kernelref.jobs.opt_choice import parse_opts
 from kernelref.jobs.progress import Progress, silent
-from kernelref.jobs.prove_kernel import Finished, Settings, prove_kernel
+from kernelref.jobs.prove_kernel import REFERENCE, Finished, Settings, prove_kernel
 from kernelref.jobs.prove_report import ProveReport
 from kernelref.jobs.run import target_named, with_lines
 from kernelref.prove.certificate import read_certificate, write_certificate
@@ -134,29 +137,42 @@ def prove_kernels(request: ProveRequest, progress: Progress = silent) -> ProveRe
 
 
 def _work(settings: Settings, items: Iterable[Item], processes: int) -> Iterator[Proven]:
-    """In this process, or in several; in the order in which they are done."""
-    if processes == 1:
+    """In this process, or in several; in the order in which they are done.
+
+    A user's own function runs in a process of its own, one kernel at a time: it may crash.
+    """
+    is_users = settings.optimizer.startswith(f"{REFERENCE}:")
+    if processes == 1 and not is_users:
         for item in items:
             yield prove_places(settings, [item])
         return
     waiting = iter(items)
     context = get_context("spawn")
-    with ProcessPoolExecutor(processes, context, begin_busy_worker) as pool:
-        active: set[Future[Proven]] = set()
+    with ProcessPool(processes, context=context, initializer=begin_busy_worker) as pool:
+        active: dict[Future[Proven], list[Item]] = {}
         try:
             while True:
                 while len(active) < 2 * processes:
-                    task = list(itertools.islice(waiting, KERNELS_A_TASK))
+                    task = list(itertools.islice(waiting, 1 if is_users else KERNELS_A_TASK))
                     if not task:
                         break
-                    active.add(pool.submit(prove_places, settings, task))
+                    active[pool.schedule(prove_places, args=(settings, task))] = task
                 if not active:
                     return
-                ready, active = wait(active, return_when=FIRST_COMPLETED)
-                for future in ready:
-                    yield future.result()
+                for future in wait(active, return_when=FIRST_COMPLETED).done:
+                    yield _proven(future, active.pop(future))
         finally:
-            pool.shutdown(cancel_futures=True)
+            pool.stop()  # type: ignore[no-untyped-call]  # pebble leaves it without types
+
+
+def _proven(future: Future[Proven], task: list[Item]) -> Proven:
+    """What came of a task, or its loss."""
+    try:
+        return future.result()
+    except (ProcessExpired, BrokenProcessPool) as error:
+        says = f"the process ended while proving it: {error}"
+        lost = [Finished(str(place), fault=says) for place, _ in task]
+        return Proven(len(task), [], lost)
 
 
 # Certificates.

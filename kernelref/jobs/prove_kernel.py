@@ -215,8 +215,9 @@ def _of_schedule(opened: Kernel, found: Schedule) -> Proposed:
         return Proposed(None, found.refused, f"{type(found.stop).__name__} {found.stop.check}")
     subject = Subject.of(opened, found.kernel.applied_opts)
     final = found.kernel
-    # The ShapeTrackers are those that the schedule ended with, however it got there.
-    if subject.final.full_shape != final.full_shape:
+    # The ShapeTrackers are those that the schedule ended with, however it got there; all else must
+    # follow from the opts that it says it applied, or it is not the kernel that would be proved.
+    if replace(subject.final, sts=final.sts) != final:
         return Proposed(None, found.refused, "hidden-steps")
     if subject.final.sts != final.sts:
         subject = replace(subject, final_sts=final.sts)

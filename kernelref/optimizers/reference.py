@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
-from typing import TypeAlias, TypeVar
+from typing import NoReturn, TypeAlias, TypeVar
 
 from kernelref.errors import InvalidInput, KernelOptError, Unsupported
 from kernelref.ir.ast import Ast
@@ -149,9 +150,10 @@ def chosen_by(heuristic: Heuristic, kernel: Kernel) -> Kernel:
     """The kernel that a user's heuristic makes, or after the opts that it lists.
 
     Raises: OptBroke for whatever else the heuristic does: it asks for an opt that is not legal,
-    raises, gives no opts, takes longer than HEURISTIC_SECONDS. What it prints goes to stderr.
+    raises, gives no opts, ends the process, takes longer than HEURISTIC_SECONDS. What it prints
+    goes to stderr.
     """
-    with contextlib.redirect_stdout(sys.stderr), _alarm(HEURISTIC_SECONDS):
+    with contextlib.redirect_stdout(sys.stderr), _alarm(HEURISTIC_SECONDS), _staying():
         try:
             return _made(heuristic(kernel), kernel)
         except OptBroke:
@@ -168,6 +170,8 @@ def _made(made: object, kernel: Kernel) -> Kernel:
     if isinstance(made, Kernel):
         if made.ast != kernel.ast:
             raise _fault("kernel-of-another-ast", "a kernel of another AST", "this kernel's AST")
+        if (made.rules, made.limits) != (kernel.rules, kernel.limits):
+            raise _fault("kernel-of-other-rules", "other rules or limits", "this kernel's")
         return made
     if not isinstance(made, Iterable) or isinstance(made, str | bytes):
         raise _fault("no-opts", f"a {type(made).__name__}", "opts, or a kernel")
@@ -187,6 +191,23 @@ def _fault(check: str, found: str, needed: str, error: BaseException | None = No
 
 class _HeuristicTimeout(BaseException):  # no error: nothing in a user's function may catch it
     """A heuristic took too long."""
+
+
+@contextlib.contextmanager
+def _staying() -> Iterator[None]:
+    """Keep `os._exit` from ending this process unseen: status 0 is how a worker ends that is done.
+
+    Raises: SystemExit where it is called.
+    """
+
+    def leave(status: int) -> NoReturn:
+        raise SystemExit(status)
+
+    before, os._exit = os._exit, leave
+    try:
+        yield
+    finally:
+        os._exit = before
 
 
 @contextlib.contextmanager

@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from kernelref.cases.corpus import corpus_root
 from kernelref.errors import InvalidInput
 from kernelref.jobs.prove import ProveRequest, check_certificate, prove_kernels
 from kernelref.prove.portfolio import ENGINES
@@ -130,3 +132,44 @@ def test_real_kernels_under_hand_coded_opts_are_proved(name) -> None:
     found = report.as_json()
     assert found["kernels"] == 25
     assert found["proved"] == found["obligations"] == 25 * 15
+
+
+HEURISTICS = '''
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from kernelref.opt.axis import AxisType
+
+
+def retyped(kernel):
+    """A summed axis is said to be unrolled outside of the sum."""
+    axes = [
+        replace(axis, type=AxisType.UPCAST) if axis.type is AxisType.REDUCE else axis
+        for axis in kernel.axes
+    ]
+    return replace(kernel, axes=tuple(axes))
+
+
+def leaving(kernel):
+    os._exit(0)
+
+
+def killed(kernel):
+    os.kill(os.getpid(), 9)
+'''
+
+
+@pytest.mark.parametrize("name", ["retyped", "leaving", "killed"])
+def test_a_heuristic_that_tampers_or_ends_the_process_is_never_proved(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tampering.py").write_text(HEURISTICS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    path = corpus_root() / "regress" / "group-inner-row-sums.json"
+    report = prove_kernels(
+        ProveRequest((str(path),), opts="hand-coded", optimizer=f"reference:tampering:{name}")
+    )
+    told = report.as_json()
+    assert told["proved"] == 0
+    assert told["left_out"] or told["faults"]
