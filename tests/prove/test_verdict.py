@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kernelref.errors import InvalidInput
+from kernelref.prove import verdict as verdicts
 from kernelref.prove.claim import Counterexample, Everywhere, Fact, Missing, OneToOne
 from kernelref.prove.portfolio import ENGINES, Portfolio, portfolio_of
 from kernelref.prove.verdict import (
@@ -97,6 +98,18 @@ def test_a_counterexample_that_does_not_replay_is_a_fault_of_the_engine() -> Non
         replay(CLASH, Counterexample("liar", {}, (1, 1), (1, 1)))
     with pytest.raises(EngineFault):
         is_missing(PAIRS, Missing("liar", {}, 5))
+
+
+def test_a_missing_key_with_too_many_points_to_replay_is_unknown(monkeypatch) -> None:
+    """It is no refutation, because nobody looked again; still less is it a proof."""
+    portfolio = Portfolio(("enumerate",))
+    assert verdict(HOLES, portfolio=portfolio).answer is Answer.REFUTED
+    monkeypatch.setattr(verdicts, "MOST_REPLAYED", 3)
+    for parts in ((HOLES,), (DOUBLE, HOLES), (HOLES, DOUBLE, PAIRS)):
+        found = verdict(*parts, portfolio=portfolio)
+        assert found.answer is Answer.UNKNOWN, found
+        assert found.reason == "holes: too many points to replay"
+    assert verdict(HOLES, WRONG, portfolio=portfolio).answer is Answer.REFUTED
 
 
 def test_a_counterexample_that_replays_says_what_was_found() -> None:
