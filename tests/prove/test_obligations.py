@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from kernelref.opt.axis import REDUCES, AxisType
+from kernelref.opt.kernel import Kernel
 from kernelref.prove.portfolio import Portfolio
+from kernelref.prove.step import construction_step
 from kernelref.prove.verdict import Answer, Obligation
+from tests.opt.kernels import matmul
 from tests.prove.plants import FAULTS, SITUATIONS, last_step, refuted, verdicts
 
 SOLVERS_ONLY = (
@@ -61,6 +67,29 @@ def test_a_fault_is_found_by_the_obligation_it_breaks(fault, obligation) -> None
         step, kernel = last_step(name)
         for wrong in FAULTS[fault](step):
             assert obligation in refuted(verdicts(wrong, kernel)), (name, fault)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in AxisType if kind not in REDUCES])
+@pytest.mark.parametrize("name", ["unroll", "group", "padto reduce", "whole axis"])
+def test_a_summed_axis_that_is_not_run_as_summed_is_refuted(name, kind) -> None:
+    step, kernel = last_step(name)
+    side = step.after
+    for axis in sorted(frozenset().union(*side.sums)):
+        types = (*side.types[:axis], kind, *side.types[axis + 1 :])
+        wrong = replace(step, fine=replace(side, types=types))
+        found = verdicts(wrong, kernel)[Obligation.REDUCTION]
+        assert found.answer is Answer.REFUTED, (axis, found)
+        assert found.witness is not None
+        assert found.witness.says == f"axis {axis} is run as summed"
+
+
+def test_a_kernel_opened_with_a_summed_axis_run_otherwise_is_refuted() -> None:
+    kernel = Kernel.open(matmul())
+    step = construction_step(kernel)
+    assert verdicts(step, kernel)[Obligation.REDUCTION].answer is Answer.PROVED
+    types = tuple(AxisType.GLOBAL for _ in step.coarse.types)
+    wrong = replace(step, coarse=replace(step.coarse, types=types))
+    assert verdicts(wrong, kernel)[Obligation.REDUCTION].answer is Answer.REFUTED
 
 
 @pytest.mark.parametrize("engine", ["enumerate", "z3-structured", "z3-bitvector"])
