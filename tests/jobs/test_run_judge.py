@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from kernelref.ir.builder import buffer, kernel
 from kernelref.jobs.run_judge import judged
 from kernelref.run.job import LaunchResult
 from kernelref.run.outcome import Outcome
@@ -53,6 +54,20 @@ def test_a_comparison_that_falls_over_ends_this_pair_alone(ready):
 def test_too_few_outputs_are_a_fault_of_ours(ready):
     ending = judged(ready, LaunchResult(None, outputs={0: np.zeros(3, np.float32)}))
     assert ending.outcome is Outcome.HARNESS_ERROR
+
+
+@pytest.mark.parametrize("count", [0, 1, 31, 33])
+def test_another_number_of_outputs_is_counted_before_anything_is_compared(tmp_path, count):
+    """All outputs alike, so that a single one broadcasts to what was asked for."""
+    ready = ready_of(tmp_path, kernel(buffer(1, (1, 1)).expand((4, 8)) + 1.0))
+    right = right_answer(ready)
+    assert judged(ready, right).outcome is Outcome.PASS
+    value = right.outputs[0][0]
+    assert (right.outputs[0] == value).all()
+    ending = judged(ready, LaunchResult(None, outputs={0: np.full(count, value, np.float32)}))
+    assert ending.outcome is Outcome.HARNESS_ERROR
+    assert ending.detail == f"{count} outputs came back, 32 were asked for"
+    assert ending.outputs_checked == 0
 
 
 def test_what_a_device_cannot_do_is_counted_with_its_reason(ready):
