@@ -223,6 +223,7 @@ REDUCED = replace(DEFAULT, reduces=((1, 80), (2, 20)))
 IMAGES = replace(DEFAULT, images=100, matmul=0, symbolic=0, reduces=((1, 100),))
 PRODUCTS = replace(DEFAULT, matmul=100)
 CORES = replace(PRESETS["metal"], tc=2)
+OBLONG = replace(PRESETS["cuda"], tc=2)
 
 WANTED: tuple[Wanted, ...] = (
     Wanted("upcast", OptOps.UPCAST),
@@ -236,6 +237,7 @@ WANTED: tuple[Wanted, ...] = (
     Wanted("pad", OptOps.PADTO),
     Wanted("pad-reduced", OptOps.PADTO, REDUCED, holds=_takes_a_reduced_axis),
     Wanted("tensor-core", OptOps.TC, PRODUCTS, limits=CORES, holds=_is_exact),
+    Wanted("tensor-core-oblong", OptOps.TC, PRODUCTS, limits=OBLONG),
     Wanted("tensor-core-padded", OptOps.TC, PRODUCTS, limits=CORES, holds=_is_padded),
 )
 SHARE = 0.1
