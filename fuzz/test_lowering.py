@@ -33,11 +33,11 @@ def lowered(kernel: Kernel) -> Program | str:
 
 
 def _elsewhere(chooser: Chooser, st: ShapeTracker) -> ShapeTracker:
-    """The same elements at other points: as they are, turned round, moved along, one for all."""
+    """The same elements at other points: as they are, turned round, moved along, one for all or one."""
     shape = [n for n in st.shape if isinstance(n, int)]
     axis = chooser.integer(0, len(shape) - 1)
     only = [(0, n) for n in shape]
-    match chooser.integer(0, 3):
+    match chooser.integer(0, 4):
         case 1:
             return st.stride(tuple(-1 if i == axis else 1 for i in range(len(shape))))
         case 2 if shape[axis] > 1:
@@ -47,6 +47,10 @@ def _elsewhere(chooser: Chooser, st: ShapeTracker) -> ShapeTracker:
         case 3:
             only[axis] = (0, 1)
             return st.shrink(tuple(only)).expand(tuple(shape))
+        case 4:
+            only[axis] = (0, 1)
+            rest = tuple((0, n - 1) if i == axis else (0, 0) for i, n in enumerate(shape))
+            return st.shrink(tuple(only)).pad(rest)
     return st
 
 
