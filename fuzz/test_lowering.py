@@ -33,7 +33,7 @@ def lowered(kernel: Kernel) -> Program | str:
 
 
 def _elsewhere(chooser: Chooser, st: ShapeTracker) -> ShapeTracker:
-    """The same elements at other points: as they are, turned round, moved along, one for all or one."""
+    """The same elements elsewhere: turned round, moved along, the first for all or for one."""
     shape = [n for n in st.shape if isinstance(n, int)]
     axis = chooser.integer(0, len(shape) - 1)
     only = [(0, n) for n in shape]
