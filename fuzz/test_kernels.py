@@ -7,6 +7,7 @@ from typing import Any
 
 from fuzz.harness import LEGALITY, fuzzed, kept
 from kernelref.codegen.lower import lower
+from kernelref.codegen.opencl import render
 from kernelref.codegen.target import FULL, MINIMAL, Target
 from kernelref.errors import KernelOptError, Unsupported
 from kernelref.fuzzing.campaign_check import Stage, Subject
@@ -76,6 +77,7 @@ def test_an_accepted_opt_is_never_wrong(ast: Ast, sequence: OptSequence, limits:
             assert ending.outcome is Outcome.UNSUPPORTED, walk.kernel.applied_opts
             return
         assert program.shared_nbytes <= limits.shared_max
+        render(program, target)
         ending = subject.judged(program, Stage.OPTIMISED)
         assert ending.outcome is Outcome.PASS, ending
 
@@ -90,6 +92,7 @@ def test_a_kernel_without_opts_computes_what_the_oracle_says(ast: Ast, target: T
         except Unsupported:
             return
         check_program(program, target, subject.variables)
+        render(program, target)
         ending = subject.judged(program, Stage.PLAIN)
         assert ending.outcome is Outcome.PASS, ending
 
