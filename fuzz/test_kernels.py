@@ -92,7 +92,6 @@ def test_a_kernel_without_opts_computes_what_the_oracle_says(ast: Ast, target: T
         except Unsupported:
             return
         check_program(program, target, subject.variables)
-        render(program, target)
         ending = subject.judged(program, Stage.PLAIN)
         assert ending.outcome is Outcome.PASS, ending
 
