@@ -13,7 +13,7 @@ from kernelref.opt.kernel import Kernel
 pytest.importorskip("z3", reason="proofs need z3-solver: pip install kernelref[prove]")
 
 
-@fuzzed(generate_kernel, generate_sequence, share=0.5, seeds=6)
+@fuzzed(generate_kernel, generate_sequence, share=0.5, seeds=4)
 def test_no_step_is_refuted(ast: Ast, sequence: OptSequence) -> None:
     """UNKNOWN is no failure here; its count is printed at the end of the run."""
     from kernelref.prove.portfolio import Portfolio
