@@ -72,6 +72,11 @@ class Unreadable:
         """The short name: the file's own, and the line."""
         return self.place.name
 
+    @property
+    def is_malformed(self) -> bool:
+        """Whether the input is at fault; otherwise it is only outside what is modelled."""
+        return isinstance(self.error, InvalidInput)
+
 
 def list_kernels(specs: Sequence[str]) -> list[Place]:
     """The places that FILE, FILE:LINE, folders and the word `corpus` name, in order.

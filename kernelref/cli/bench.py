@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kernelref.cli import options
-from kernelref.cli.exits import Exit
+from kernelref.cli.exits import Exit, exit_for, unreadable
 
 
 def bench(
@@ -47,5 +47,13 @@ def bench(
     if json:
         print_json({"verb": "bench", "what": what, **measured})
     else:
-        print(*figures(measured), sep="\n")
-    return Exit.FINDING if measured.get("findings") else Exit.CLEAN
+        print(*figures({k: v for k, v in measured.items() if k != "unreadable"}), sep="\n")
+    if measured.get("unreadable"):
+        return unreadable(measured["unreadable"])
+    found = measured.get("findings") or 0
+    return exit_for(
+        harness_errors=0,
+        findings=found if isinstance(found, int) else len(found),
+        unproved=0,
+        executed=measured["executed"] if "executed" in measured else measured.get("kernels", 1),
+    )

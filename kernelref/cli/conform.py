@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kernelref.cli import options
-from kernelref.cli.exits import Exit, exit_for
+from kernelref.cli.exits import Exit, exit_for, unreadable
 
 
 def conform(
@@ -48,6 +48,8 @@ def conform(
         print_json(report)
     else:
         print(summary(report))
+    if report["unreadable"]:
+        return unreadable(report["unreadable"])
     return exit_for(
         harness_errors=0,
         findings=report["findings_total"],

@@ -8,6 +8,8 @@ never share one.
 from __future__ import annotations
 
 import enum
+import sys
+from collections.abc import Sequence
 
 
 class Exit(enum.IntEnum):
@@ -20,6 +22,13 @@ class Exit(enum.IntEnum):
     UNPROVED = 4
     NOTHING_DONE = 5
     INTERRUPTED = 130
+
+
+def unreadable(messages: Sequence[str]) -> Exit:
+    """Name on stderr what could not be read; the exit code of that."""
+    for line in messages:
+        print(f"kernelref: {line}", file=sys.stderr)
+    return Exit.BAD_INPUT
 
 
 def exit_for(*, harness_errors: int, findings: int, unproved: int, executed: int) -> Exit:

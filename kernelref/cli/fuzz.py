@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kernelref.cli import options
-from kernelref.cli.exits import Exit, exit_for
+from kernelref.cli.exits import Exit, exit_for, unreadable
 
 
 def fuzz(
@@ -75,9 +75,11 @@ def fuzz(
         print(summary(report))
     if report["interrupted"]:
         raise KeyboardInterrupt
+    if report["unreadable"]:
+        return unreadable(report["unreadable"])
     return exit_for(
         harness_errors=report["outcomes"].get("HARNESS_ERROR", 0),
         findings=report["findings_total"],
         unproved=0,
-        executed=report["cases"],
+        executed=report["cases"] - report["outcomes"].get("UNSUPPORTED", 0),
     )

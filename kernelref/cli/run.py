@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
 from kernelref.cli import options
-from kernelref.cli.exits import Exit, exit_for
+from kernelref.cli.exits import Exit, exit_for, unreadable
 
 
 def run(
@@ -51,9 +49,7 @@ def run(
     if report.interrupted:
         raise KeyboardInterrupt
     if report.unreadable:
-        for line in report.unreadable:
-            print(f"kernelref: {line}", file=sys.stderr)
-        return Exit.BAD_INPUT
+        return unreadable(report.unreadable)
     return exit_for(
         harness_errors=report.harness_errors,
         findings=len(report.findings),

@@ -266,12 +266,27 @@ def choose_kernel(attempt: Attempt, taste: Taste | None = None) -> Ast:
     return ast
 
 
-@lru_cache(maxsize=4)
 def kernels_of(plan: Plan) -> tuple[Ast, ...]:
     """The kernels of the plan's files, without the large ones."""
-    places = sample(list_kernels(plan.kernels), plan.sampled, plan.seed)
-    found = (item.ast for item in read_kernels(places) if isinstance(item, KernelSource))
-    return tuple(ast for ast in found if _is_small(ast))
+    return _read(plan.kernels, plan.sampled, plan.seed)[0]
+
+
+def unreadable_of(plan: Plan) -> tuple[str, ...]:
+    """What is malformed in the plan's files, where it would have been taken: one message each."""
+    return _read(plan.kernels, plan.sampled, plan.seed)[1]
+
+
+@lru_cache(maxsize=4)
+def _read(files: tuple[str, ...], count: int, seed: int) -> tuple[tuple[Ast, ...], tuple[str, ...]]:
+    kernels: list[Ast] = []
+    unreadable: list[str] = []
+    for item in read_kernels(sample(list_kernels(files), count, seed)):
+        if isinstance(item, KernelSource):
+            if _is_small(item.ast):
+                kernels.append(item.ast)
+        elif item.is_malformed:
+            unreadable.append(str(item.error))
+    return tuple(kernels), tuple(unreadable)
 
 
 def _is_small(ast: Ast) -> bool:

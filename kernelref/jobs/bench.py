@@ -45,16 +45,18 @@ def _read(request: BenchRequest, progress: Progress) -> Figures:
     """How fast text becomes ASTs, in this process."""
     places = _places(request)
     seconds: list[float] = []
-    unreadable = nbytes = 0
+    unreadable: list[str] = []
+    nbytes = 0
     for done, (place, line) in enumerate(places, 1):
         started = time.perf_counter()
         source = read_at(place, line)
         seconds.append(time.perf_counter() - started)
-        unreadable += isinstance(source, Unreadable)
+        if isinstance(source, Unreadable) and source.is_malformed:
+            unreadable.append(str(source.error))
         nbytes += len(line.data) if line else place.path.stat().st_size
         progress(done, len(places))
     return {
-        "kernels": len(places),
+        "kernels": len(places) - len(unreadable),
         "unreadable": unreadable,
         "nbytes": nbytes,
         "kernels_per_second": len(places) / sum(seconds),
@@ -68,6 +70,7 @@ def _host(request: BenchRequest, progress: Progress) -> Figures:
     places = _places(request)
     stages: dict[str, list[float]] = {"open": [], "lower": [], "render": []}
     unsupported = 0
+    unreadable: list[str] = []
     for done, (place, line) in enumerate(places, 1):
         source = read_at(place, line)
         if isinstance(source, KernelSource):
@@ -75,12 +78,18 @@ def _host(request: BenchRequest, progress: Progress) -> Figures:
                 _time_stages(source, stages)
             except Unsupported:
                 unsupported += 1
+        elif source.is_malformed:
+            unreadable.append(str(source.error))
+        else:
+            unsupported += 1
         progress(done, len(places))
     total = sum(map(sum, stages.values()))
     medians = {f"{n}_median_ms": 1e3 * statistics.median(s or [0]) for n, s in stages.items()}
     return {
-        "kernels": len(places),
+        "kernels": len(places) - len(unreadable),
+        "unreadable": unreadable,
         "unsupported": unsupported,
+        "executed": len(stages["render"]),
         "kernels_per_second": len(stages["render"]) / total if total else 0.0,
         **medians,
     }
@@ -114,6 +123,8 @@ def _device(request: BenchRequest, progress: Progress) -> Figures:
     return {
         "devices": ", ".join(request.devices),
         "pairs": report.pairs,
+        "executed": report.executed,
+        "unreadable": list(report.unreadable),
         "findings": len(report.findings),
         "seconds": report.seconds,
         "pairs_per_second": report.per_second,

@@ -117,7 +117,10 @@ class Conform:
         """The kernel in the release's own words, which both sides are given."""
         self.report.read += 1
         if isinstance(source, Unreadable):
-            self.report.unsupported["unreadable"] += 1
+            if isinstance(source.error, Unsupported):
+                self.report.unsupported[source.error.reason] += 1
+            else:
+                self.report.unreadable.append(str(source.error))
             return None
         try:
             return Named(str(source.place), translate(source.ast, self.release.dialect))

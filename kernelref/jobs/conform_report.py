@@ -71,6 +71,7 @@ class ConformReport:
     traces: Counter[str] = field(default_factory=Counter)
     deviations: Counter[str] = field(default_factory=Counter)
     unsupported: Counter[str] = field(default_factory=Counter)
+    unreadable: list[str] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     findings_total: int = 0
 
@@ -121,6 +122,7 @@ class ConformReport:
             "traces": dict(sorted(self.traces.items())),
             "deviations": dict(sorted(self.deviations.items())),
             "unsupported": dict(sorted(self.unsupported.items())),
+            "unreadable": list(self.unreadable),
             "findings_total": self.findings_total,
             "findings": [finding.as_json() for finding in self.findings],
             "seconds": round(self.seconds, 3),

@@ -14,9 +14,15 @@ from typing import Any
 
 from kernelref.cases.case import read_case
 from kernelref.cases.corpus import corpus_files, slug
-from kernelref.cases.sources import list_kernels
+from kernelref.errors import Unsupported
 from kernelref.fuzzing.campaign import Campaign, Pace
-from kernelref.fuzzing.campaign_case import SAMPLED, CaseResult, Plan
+from kernelref.fuzzing.campaign_case import (
+    SAMPLED,
+    CaseResult,
+    Plan,
+    kernels_of,
+    unreadable_of,
+)
 from kernelref.fuzzing.campaign_features import is_pair
 from kernelref.fuzzing.campaign_store import Store, StoredFinding
 from kernelref.jobs.fuzz_devices import DeviceRung
@@ -56,11 +62,9 @@ class FuzzRequest:
 def fuzz(request: FuzzRequest, progress: Progress = silent) -> dict[str, Any]:
     """Run a campaign; the object that `fuzz --json` prints.
 
-    Raises: InvalidInput, DeviceError, ReleaseMissingError.
+    Raises: InvalidInput, DeviceError, ReleaseMissingError; Unsupported when no kernel is usable.
     """
     open_optimizer(request.optimizer).close()
-    if request.kernels:
-        list_kernels(request.kernels)
     with tempfile.TemporaryDirectory(prefix="kernelref-fuzz-") as scratch:
         plan = Plan(
             seed=request.seed,
@@ -70,11 +74,15 @@ def fuzz(request: FuzzRequest, progress: Progress = silent) -> dict[str, Any]:
             known=known_sequences(),
             targets=tuple(target_named(name) for name in request.devices if name != INTERPRETER),
         )
+        # A campaign starts from readable kernels; a file without any leaves no store behind.
+        unreadable = unreadable_of(plan)
+        if plan.kernels and not kernels_of(plan) and not unreadable:
+            raise Unsupported("no-kernels", "none that can be read is small enough")
         with (
             Store(request.store or Path(scratch), plan) as store,
             DeviceRung(request.optimizer, plan.targets) as devices,
         ):
-            return _Run(request, store, progress, devices).finish()
+            return _Run(request, store, progress, devices, unreadable).finish()
 
 
 def known_sequences() -> tuple[tuple[Opt, ...], ...]:
@@ -94,9 +102,15 @@ class _Run:
     """One invocation: the campaign, and what is told of it."""
 
     def __init__(
-        self, request: FuzzRequest, store: Store, progress: Progress, devices: DeviceRung
+        self,
+        request: FuzzRequest,
+        store: Store,
+        progress: Progress,
+        devices: DeviceRung,
+        unreadable: tuple[str, ...],
     ) -> None:
         self.request = request
+        self.unreadable = unreadable
         self.store = store
         self.progress = progress
         self.started = time.monotonic()
@@ -139,7 +153,8 @@ class _Run:
         """Run, then look into the store."""
         interrupted = False
         try:
-            self.campaign.run()
+            if not self.request.kernels or kernels_of(self.store.plan):
+                self.campaign.run()
         except KeyboardInterrupt:
             interrupted = True
         return self._told_of_all(interrupted=interrupted)
@@ -156,6 +171,7 @@ class _Run:
             "optimizer": self.request.optimizer,
             "devices": list(self.request.devices),
             "kernels": list(self.request.kernels),
+            "unreadable": list(self.unreadable),
             "seed": self.request.seed,
             "store": str(store.path) if self.request.store else None,
             "cases": sum(outcomes.values()),

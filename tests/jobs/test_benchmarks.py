@@ -10,9 +10,9 @@ import pytest
 from kernelref.codegen.target import FULL
 from kernelref.jobs.bench import BenchRequest, measure
 from kernelref.jobs.benchmarks import interp
-from kernelref.jobs.progress import silent
 from kernelref.run.devices import INTERPRETER
 from kernelref.run.outcome import Outcome
+from tests.cli.command import command
 from tests.jobs.run_cases import MATMUL, source_of
 
 CORPUS = BenchRequest(("corpus",), sample=None, seed=0, devices=(INTERPRETER,))
@@ -29,12 +29,16 @@ def test_every_case_of_the_corpus_is_measured(what):
     assert measured == progress[-1]
 
 
-def test_nothing_to_measure_is_no_fault(tmp_path):
+@pytest.mark.parametrize("what", ["read", "host", "device", "oracle", "interp", "reach"])
+def test_a_line_that_cannot_be_read_is_wrong_input_and_no_finding(tmp_path, what):
     dump = tmp_path / "dump.txt"
     dump.write_text("(nonsense\n")
-    for what in ("oracle", "interp"):
-        found = measure(what, replace(CORPUS, kernels=(str(dump),)), silent)
-        assert len(found["findings"]) == 1, what
+    ended = command("bench", what, dump, "--device", "interp", "--cases", 1, "--json")
+    assert ended.code == 2
+    assert f"{dump}:1:" in ended.err
+    assert len(ended.object["unreadable"]) == 1
+    assert not ended.object.get("findings")
+    assert not ended.object.get("kernels")
 
 
 def test_a_wrong_kernel_is_a_finding(tmp_path, monkeypatch):

@@ -12,6 +12,7 @@ from kernelref.errors import InvalidInput
 from kernelref.fuzzing.campaign_case import CaseResult, Plan
 from kernelref.fuzzing.campaign_check import Ending, Stage
 from kernelref.ir.builder import buffer, kernel
+from kernelref.ir.tinygrad_repr import Dialect
 from kernelref.jobs.fuzz import FuzzRequest, fuzz, known_sequences
 from kernelref.jobs.fuzz_devices import finished
 from kernelref.jobs.run_report import Ending as Ran
@@ -21,6 +22,7 @@ from kernelref.report.fuzz import summary
 from kernelref.run.outcome import Outcome
 from tests.cli.command import command, documented
 from tests.fuzzing.test_campaign import Inline
+from tests.ir.print_text import text_of
 from tests.jobs.test_run import needs_pocl
 
 
@@ -144,6 +146,25 @@ def test_each_case_of_a_few_comes_back_from_the_device():
     report = fuzz(FuzzRequest(cases=3, jobs=1, devices=("interp", "pocl")))
     assert sum(report["outcomes"].values()) == 3
     assert "and on pocl" in summary(report)
+
+
+def test_lines_that_cannot_be_read_are_named_whatever_the_others_do(tmp_path):
+    line = text_of(kernel(buffer(1, (4,)) * 2.0), Dialect.V0_9_1)
+    half, junk = tmp_path / "half.txt", tmp_path / "junk"
+    half.write_text(f"{line[:80]}\n{line}\n")
+    junk.write_bytes(bytes(range(128, 256)))
+    for path, cases in ((half, 2), (junk, 0)):
+        ended = command("fuzz", "--kernels", path, "--cases", 2, "--jobs", 1, "--json")
+        assert ended.code == 2
+        assert f"{path}:1:" in ended.err
+        assert len(ended.object["unreadable"]) == 1
+        assert ended.object["cases"] == cases
+
+
+def test_a_campaign_that_executed_nothing_is_not_clean(tmp_path):
+    path = tmp_path / "large.json"
+    write_case(Case(kernel(buffer(1, (1 << 20,)) * 2.0), title="large"), path)
+    assert command("fuzz", "--kernels", path, "--cases", 2, "--jobs", 1).code == 5
 
 
 def test_a_summary_names_findings_and_how_to_see_one():

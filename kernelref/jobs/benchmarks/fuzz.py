@@ -45,7 +45,7 @@ from kernelref.run.isolate import DevicePool
 from kernelref.run.job import KernelLaunch
 from kernelref.run.outcome import Outcome
 
-Figures = dict[str, float | int | str]
+Figures = dict[str, float | int | str | list[str]]
 
 BASELINE = "tinygrad==0.9.1"
 HOST_CASES = 300
@@ -204,10 +204,13 @@ def reach(
     """Which features of real kernels the generator makes (docs/generator.md)."""
     real: set[str] = set()
     kernels = 0
+    unreadable: list[str] = []
     for source in read_kernels(list_kernels(list(files))):
         if not isinstance(source, Unreadable):
             kernels += 1
             real.update(features_of(source.ast))
+        elif source.is_malformed:
+            unreadable.append(str(source.error))
     count = cases or REACH_KERNELS
     missing = set(real)
     for number in range(count):
@@ -217,6 +220,7 @@ def reach(
     missing_pairs = sum(map(is_pair, missing))
     return {
         "kernels": kernels,
+        "unreadable": unreadable,
         "cases": count,
         "features": len(real) - pairs,
         "features_reached": len(real) - pairs - (len(missing) - missing_pairs),

@@ -47,13 +47,17 @@ def run(
     target = target_named(INTERPRETER)
     outcomes: Counter[str] = Counter()
     findings: list[str] = []
+    unreadable: list[str] = []
     near: list[float] = []
     total = points = 0.0
     places = sample(list_kernels(files), count, seed)
     for done, kernel in enumerate(read_kernels(places), 1):
         progress(done, len(places))
         if isinstance(kernel, Unreadable):
-            findings.append(kernel.name)
+            if isinstance(kernel.error, Unsupported):
+                outcomes[f"unsupported {kernel.error.reason}"] += 1
+            else:
+                unreadable.append(str(kernel.error))
             continue
         ending, seconds = timed(kernel, draw, target, seed=seed, length=length)
         if ending is None:
@@ -70,9 +74,11 @@ def run(
             near.append(seconds)
     return {
         "outcomes": dict(outcomes),
+        "executed": outcomes["PASS"] + outcomes["finding"],
         "near_10k_kernels": len(near),
         "near_10k_median_ms": 1e3 * statistics.median(near) if near else None,
         "points_per_second": points / total if total else None,
+        "unreadable": unreadable,
         "findings": findings,
     }
 

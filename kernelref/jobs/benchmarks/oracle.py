@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from kernelref.cases.sources import Unreadable, list_kernels, read_kernels, sample
+from kernelref.errors import Unsupported
 from kernelref.ir.ast import Ast
 from kernelref.jobs.progress import Progress, silent
 from kernelref.run.inputs import plan_inputs
@@ -37,13 +38,18 @@ def run(
     """Evaluate a sample of the kernels in `files` at the points that a run would check."""
     seconds: list[float] = []
     rungs: Counter[str] = Counter()
+    unsupported: Counter[str] = Counter()
     findings: list[str] = []
+    unreadable: list[str] = []
     checked = unjudged = large = 0
     places = sample(list_kernels(files), count, seed)
     for done, kernel in enumerate(read_kernels(places), 1):
         progress(done, len(places))
         if isinstance(kernel, Unreadable):
-            findings.append(kernel.name)
+            if isinstance(kernel.error, Unsupported):
+                unsupported[kernel.error.reason] += 1
+            else:
+                unreadable.append(str(kernel.error))
             continue
         variables = {symbol.name: symbol.low for symbol in symbols(kernel.ast)}
         if sum(buffer_elements(kernel.ast, variables).values()) > MOST_ELEMENTS:
@@ -59,11 +65,13 @@ def run(
     return {
         "kernels": len(seconds),
         "large": large,
+        "unsupported": dict(unsupported),
         "rungs": dict(rungs),
         "outputs_checked": checked,
         "unjudged": unjudged,
         "median_ms": 1e3 * statistics.median(seconds) if seconds else None,
         "slowest_ms": 1e3 * max(seconds) if seconds else None,
+        "unreadable": unreadable,
         "findings": findings,
     }
 
