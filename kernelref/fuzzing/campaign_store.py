@@ -7,6 +7,7 @@ recorded case is whole, and every other one is made again. Read `Store.record` f
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from kernelref.errors import InvalidInput
 from kernelref.fuzzing.campaign_case import CaseResult, Plan
+from kernelref.fuzzing.campaign_folder import Folder
 from kernelref.opt.opt import Opt, OptOps
 
 FILE = "campaign.sqlite"
@@ -63,44 +65,77 @@ class Store:
     def __init__(self, folder: Path, plan: Plan) -> None:
         """Open the campaign in `folder`, or start it there.
 
-        Raises: InvalidInput when another plan's campaign lies there.
+        Raises: InvalidInput when another plan's campaign lies there, or something else, or another
+        campaign is running there.
         """
-        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = Folder(folder)
         self.path = folder / FILE
         self.plan = plan
         try:
-            self._db = sqlite3.connect(self.path, isolation_level=None)
-            self._db.execute("pragma journal_mode = wal")
-            self._db.execute("pragma synchronous = normal")
-            self._start()
-        except sqlite3.DatabaseError as error:
-            raise InvalidInput(f"no campaign: {error}", where=str(self.path)) from None
+            self._open()
+        except BaseException:
+            self.folder.close()
+            raise
 
     def __enter__(self) -> Store:
         return self
 
     def __exit__(self, *exc: object) -> None:
         self._db.close()
+        self.folder.close()
+
+    def _open(self) -> None:
+        try:
+            self._db = sqlite3.connect(self.path, isolation_level=None)
+        except sqlite3.DatabaseError as error:
+            raise self._is_none(str(error)) from None
+        try:
+            # Nothing is changed in a file before it is known to be a campaign's.
+            self._db.execute("begin immediate")
+            self._start()
+            self._db.execute("commit")
+            self._db.execute("pragma journal_mode = wal")
+            self._db.execute("pragma synchronous = normal")
+        except sqlite3.DatabaseError as error:
+            self._db.close()
+            raise self._is_none(str(error)) from None
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _is_none(self, why: str) -> InvalidInput:
+        return InvalidInput(f"no campaign: {why}", where=str(self.path))
 
     def _start(self) -> None:
-        found = self._db.execute("select name from sqlite_master where name = 'plan'").fetchone()
-        if found is None:
+        """Make the tables, or see that they are there; inside a transaction."""
+        rows = self._db.execute("select name from sqlite_master where type = 'table'")
+        tables = {name for (name,) in rows}
+        if not tables:
             known = json.dumps([_opts_text(sequence) for sequence in self.plan.known])
             row = (SCHEMA, _spelt(self.plan), known)
-            self._db.execute("begin immediate")
             for statement in _TABLES.split(";"):
                 self._db.execute(statement)
             self._db.execute("insert into plan values (?, ?, ?)", row)
-            self._db.execute("commit")
             return
-        schema, spelt, known = self._db.execute("select * from plan").fetchone()
+        if "plan" not in tables:
+            raise self._is_none("another program's tables are in it")
+        found = self._db.execute("select schema, plan, known from plan").fetchone()
+        if found is None:
+            raise self._is_none("it names no plan")
+        schema, spelt, known = found
         if (schema, spelt) != (SCHEMA, _spelt(self.plan)):
             raise InvalidInput(
                 "holds a campaign of another seed, optimizer or kernels; name another --store",
                 where=str(self.path),
             )
+        if missing := sorted(set(re.findall(r"create table (\w+)", _TABLES)) - tables):
+            raise self._is_none(f"it lacks the table {missing[0]}")
+        try:
+            sequences = tuple(map(_opts, json.loads(known)))
+        except (KeyError, TypeError, ValueError):
+            raise self._is_none("its known sequences are damaged") from None
         # The corpus may have grown since; the numbers keep meaning what they meant.
-        self.plan = replace(self.plan, known=tuple(map(_opts, json.loads(known))))
+        self.plan = replace(self.plan, known=sequences)
 
     def record(self, result: CaseResult) -> bool:
         """Keep a finished case; whether it is a finding of a new kind."""

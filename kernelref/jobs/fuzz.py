@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelref.cases.case import read_case
-from kernelref.cases.corpus import corpus_files, slug
+from kernelref.cases.corpus import corpus_files
 from kernelref.errors import Unsupported
 from kernelref.fuzzing.campaign import Campaign, Pace
 from kernelref.fuzzing.campaign_case import (
@@ -199,10 +199,7 @@ class _Run:
         """A kind of finding; its smallest case is written beside the store."""
         path = None
         if self.request.store is not None and found.smallest:
-            folder = self.request.store / "findings"
-            folder.mkdir(exist_ok=True)
-            path = folder / f"{slug(found.key)}.json"
-            path.write_text(found.smallest, encoding="utf-8")
+            path = self.store.folder.keep(found.key, found.smallest)
         return {
             "kind": found.key,
             "cases": found.cases,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -66,8 +69,6 @@ def test_the_first_case_of_a_finding_is_the_lowest_whatever_comes_first(tmp_path
 
 
 def test_a_case_is_recorded_once(tmp_path):
-    import sqlite3
-
     with Store(tmp_path, Plan()) as store:
         store.record(PASSED)
         with pytest.raises(sqlite3.IntegrityError):
@@ -93,6 +94,56 @@ def test_a_file_that_is_no_store_is_refused(tmp_path):
     (tmp_path / FILE).write_text("hello" * 1000)
     with pytest.raises(InvalidInput, match="no campaign"), Store(tmp_path, Plan()):
         pass
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        ("create table mail (a)", "another program's tables"),
+        ("create table plan (a)", "no such column"),
+        ("create table plan (schema, plan, known)", "names no plan"),
+    ],
+)
+def test_another_programs_file_is_refused_and_left_as_it_was(tmp_path, tables, said):
+    with closing(sqlite3.connect(tmp_path / FILE)) as other:
+        other.execute(tables)
+        other.commit()
+    before = (tmp_path / FILE).read_bytes()
+    with pytest.raises(InvalidInput, match=said), Store(tmp_path, Plan()):
+        pass
+    assert (tmp_path / FILE).read_bytes() == before
+
+
+def test_tables_of_a_campaign_that_are_missing_or_damaged_are_named(tmp_path):
+    with Store(tmp_path, Plan()):
+        pass
+    for change, said in (
+        ("update plan set known = '[3]'", "damaged"),
+        ("drop table cases", "lacks the table cases"),
+    ):
+        with closing(sqlite3.connect(tmp_path / FILE)) as other:
+            other.execute(change)
+            other.commit()
+        with pytest.raises(InvalidInput, match=said), Store(tmp_path, Plan()):
+            pass
+
+
+def test_one_campaign_at_a_time(tmp_path):
+    running = pytest.raises(InvalidInput, match="another campaign is running here")
+    with Store(tmp_path, Plan()), running:
+        Store(tmp_path, Plan())
+    with Store(tmp_path, Plan()):
+        pass
+
+
+def test_a_path_that_can_be_no_folder_is_refused(tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "findings").touch()
+    for path in (file, file / "below", Path("/proc/foo"), tmp_path / "kept"):
+        with pytest.raises(InvalidInput, match=str(path)):
+            Store(path, Plan())
 
 
 WRITER = """
