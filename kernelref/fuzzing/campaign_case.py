@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from kernelref.cases.case import Case, Expect, Inputs, dump_case
+from kernelref.cases.case import Case, Expect, Inputs, dump_case, parse_case
 from kernelref.cases.sources import KernelSource, list_kernels, read_kernels, sample
 from kernelref.codegen.lower import lower
 from kernelref.codegen.program import Program
@@ -122,6 +122,22 @@ class CaseResult:
         kinds = "+".join(sorted({opt.op.value for opt in self.opts})) or "no opts"
         return f"{text}: {kinds}"
 
+    def ended(self, ending: Ending) -> CaseResult:
+        """The same case with another ending, of which its text tells too."""
+        case = dump_case(retold(parse_case(self.case), ending)) if self.case else ""
+        return replace(self, ending=ending, case=case)
+
+
+def retold(case: Case, ending: Ending) -> Case:
+    """The case with a title, origin and expectation that are this ending's."""
+    origin = case.origin.partition(": ")[0]
+    return replace(
+        case,
+        title=f"{ending.outcome.value} at {ending.stage.value}",
+        origin=f"{origin}: {ending.detail}" if ending.detail else origin,
+        expect=Expect(None, ending.outcome.value),
+    )
+
 
 @dataclass(slots=True)
 class Attempt:
@@ -182,17 +198,16 @@ class Attempt:
 
     def as_case(self, ast: Ast, ending: Ending) -> Case:
         """A case file's content; it says how the case ended."""
-        return Case(
+        case = Case(
             ast,
-            title=f"{ending.outcome.value} at {ending.stage.value}",
-            origin=f"kernelref fuzz, seed {self.plan.seed}, case {self.number}: {ending.detail}",
+            origin=f"kernelref fuzz, seed {self.plan.seed}, case {self.number}",
             opts=self.opts,
             rules=self.kernel.rules.name if self.kernel is not None else self.rules,
             limits=self.limits,
             vars=tuple(sorted(self.variables.items())),
             inputs=Inputs(self.number),
-            expect=Expect(None, ending.outcome.value),
         )
+        return retold(case, ending)
 
 
 def new_attempt(plan: Plan, number: int, steering: Steering) -> Attempt:

@@ -51,6 +51,11 @@ class StoredFinding:
     minimised: str | None
 
     @property
+    def stage(self) -> str:
+        """Where on the ladder they fail; the key's words after it are kinds of opts."""
+        return self.key.rpartition(" at ")[2].partition(":")[0]
+
+    @property
     def smallest(self) -> str:
         """The smallest case there is."""
         return self.minimised or self.text

@@ -202,6 +202,7 @@ class _Run:
             path = self.store.folder.keep(found.key, found.smallest)
         return {
             "kind": found.key,
+            "stage": found.stage,
             "cases": found.cases,
             "first_case": found.first,
             "file": None if path is None else str(path),

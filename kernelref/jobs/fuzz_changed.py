@@ -13,7 +13,7 @@ from kernelref.cases.case import dump_case
 from kernelref.cases.sources import KernelSource, Place
 from kernelref.errors import KernelRefError, Unsupported
 from kernelref.fuzzing.campaign_case import FINE as HOST_FINE
-from kernelref.fuzzing.campaign_case import Attempt, CaseResult, in_words
+from kernelref.fuzzing.campaign_case import Attempt, CaseResult, in_words, retold
 from kernelref.fuzzing.campaign_check import Ending, Stage
 from kernelref.ir.tinygrad_repr import Dialect
 from kernelref.jobs.opt_choice import Listed
@@ -52,7 +52,7 @@ def with_changed_launches(attempt: Attempt, result: CaseResult) -> CaseResult:
         return result
     except KernelRefError as error:
         ending = Ending(Stage.DEVICE, Outcome.HARNESS_ERROR, str(error), type(error).__name__)
-        return replace(result, ending=ending)
+        return replace(result, ending=ending, case=dump_case(retold(case, ending)))
     fallen = [item for item in prepared if isinstance(item, Ran) and item.outcome not in FINE]
     if any(item.pair.base != PUBLISHED for item in fallen):
         return finished_changed(replace(result, case=result.case or dump_case(case)), fallen)
@@ -99,7 +99,7 @@ def finished_changed(result: CaseResult, endings: list[Ran]) -> CaseResult:
     said = "; ".join(f"{ran.pair.device}: {ran.outcome.value} {ran.detail}".rstrip() for ran in own)
     if result.ending.outcome not in HOST_FINE:
         detail = f"{result.ending.detail} [{said}]"
-        return replace(result, ending=replace(result.ending, detail=detail))
+        return result.ended(replace(result.ending, detail=detail))
     wrong = [ran for ran in own if ran.outcome not in FINE]
     if not wrong:
         return replace(result, case="")
@@ -109,4 +109,4 @@ def finished_changed(result: CaseResult, endings: list[Ran]) -> CaseResult:
     if wrong[0].outcome is Outcome.BROKE:
         where = in_words(wrong[0].detail)
     ending = Ending(Stage.DEVICE, wrong[0].outcome, said, where, inherited=inherited)
-    return replace(result, ending=ending)
+    return result.ended(ending)

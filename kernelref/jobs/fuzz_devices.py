@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kernelref.cases.case import Expect, dump_case
+from kernelref.cases.case import dump_case
 from kernelref.cases.sources import KernelSource, Place
 from kernelref.codegen.target import Target
 from kernelref.errors import KernelRefError, Unsupported
-from kernelref.fuzzing.campaign_case import Attempt, CaseResult, in_words
+from kernelref.fuzzing.campaign_case import Attempt, CaseResult, in_words, retold
 from kernelref.fuzzing.campaign_check import Ending, Stage
 from kernelref.ir.tinygrad_repr import Dialect
 from kernelref.jobs.fuzz_blame import Blame
@@ -63,15 +63,13 @@ def with_launches(attempt: Attempt, result: CaseResult) -> CaseResult:
                 result,
                 ending=ending,
                 opts=() if bare else result.opts,
-                case=dump_case(
-                    replace(case, opts=() if bare else case.opts, expect=Expect(None, "BROKE"))
-                ),
+                case=dump_case(retold(replace(case, opts=() if bare else case.opts), ending)),
             )
     except Unsupported:
         return result
     except KernelRefError as error:
         ending = Ending(Stage.DEVICE, Outcome.HARNESS_ERROR, str(error), type(error).__name__)
-        return replace(result, ending=ending)
+        return replace(result, ending=ending, case=dump_case(retold(case, ending)))
     launches = tuple(item for item in prepared if isinstance(item, Ready))
     if launches:
         return replace(result, launches=launches, case=dump_case(case))
@@ -277,10 +275,8 @@ def finished(result: CaseResult, endings: list[Ran], *, is_release: bool = False
             ending = replace(host, outcome=Outcome.PASS, detail=detail, reason="text-is-right")
             return replace(result, ending=ending, case="")
         reason = NOT_RUN if is_release else host.reason
-        return replace(
-            result, ending=replace(host, detail=f"{host.detail} [{said}]", reason=reason)
-        )
+        return result.ended(replace(host, detail=f"{host.detail} [{said}]", reason=reason))
     if not wrong:
         return replace(result, case="")
     where = "+".join(sorted({ran.pair.device for ran in wrong}))
-    return replace(result, ending=Ending(Stage.DEVICE, wrong[0].outcome, said, where))
+    return result.ended(Ending(Stage.DEVICE, wrong[0].outcome, said, where))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from kernelref.report.text import columns, counts, duration, in_one_line
+from kernelref.report.text import columns, counts, duration, in_one_line, many
 
 MOST_FINDINGS = 20
 INTERPRETER = "interp"
+DEVICE, PROOF = "device", "proof"
+"""The stages that another verb than `replay` shows."""
 
 
 def summary(report: dict[str, Any]) -> str:
@@ -28,7 +31,7 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
         yield f"otherwise than the release: {in_one_line(report['differs'])}"
     if report["inherited"]:
         yield "faults that the release itself has too:"
-        yield from columns((f"{n:,} cases", key) for key, n in report["inherited"].items())
+        yield from columns((many(n, "case"), key) for key, n in report["inherited"].items())
     yield from ("", "what they covered:", *columns(_covered(report)))
     if report["stopped_early"]:
         why = "interrupted" if report["interrupted"] else "the time given was up"
@@ -39,7 +42,7 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
 
 def _cases(report: dict[str, Any]) -> str:
     made = f"kernels of {', '.join(report['kernels'])}" if report["kernels"] else "random kernels"
-    text = f"{report['cases']:,} cases: {made} under random opts, seed {report['seed']}"
+    text = f"{many(report['cases'], 'case')}: {made} under random opts, seed {report['seed']}"
     before = report["cases"] - report["new_cases"]
     earlier = f"; {before:,} more by earlier calls" if before else ""
     rate = f"{report['cases_per_second']:.1f}/s"
@@ -65,11 +68,11 @@ def _covered(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "opts applied", f"{sum(applied.values()):,}: {in_one_line(applied)}"
     yield "opts refused", f"{report['opts_refused']:,}"
     points, opts = report["median_points"], report["median_opts"]
-    yield "median case", f"{points:,} iteration points, {opts} opts"
+    yield "median case", f"{many(points, 'iteration point')}, {many(opts, 'opt')}"
     yield (
         "features",
-        f"{report['features']:,} kinds of nodes (op, dtype, mask, views, beside a reduction or "
-        f"not), {report['feature_pairs']:,} kinds of edges between them",
+        f"{many(report['features'], 'kind')} of nodes (op, dtype, mask, views, beside a reduction "
+        f"or not), {many(report['feature_pairs'], 'kind')} of edges between them",
     )
 
 
@@ -78,25 +81,33 @@ def _findings(report: dict[str, Any]) -> Iterator[str]:
     if not found:
         yield "findings: none"
         return
-    yield f"findings: {report['findings_total']:,} kinds, the most severe first"
+    yield f"findings: {many(report['findings_total'], 'kind')}, the most severe first"
     yield from columns(
         (f"case {kind['first_case']}", f"{kind['cases']:,} alike", kind["kind"])
         for kind in found[:MOST_FINDINGS]
     )
     if len(found) > MOST_FINDINGS:
         yield f"  and {len(found) - MOST_FINDINGS:,} more (--json lists all)"
-    first = next((kind["file"] for kind in found if kind["file"]), None)
+    first = next((kind for kind in found if kind["file"]), None)
     if first is None:
         yield "--store DIR keeps a case file of each"
     else:
-        yield f"see one with `kernelref show {first}`, try it again with `{_again(report, first)}`"
+        show = f"kernelref show {shlex.quote(first['file'])}"
+        yield f"see one with `{show}`, try it again with `{again(report, first)}`"
 
 
-def _again(report: dict[str, Any], file: str) -> str:
-    """The command that ends a case as it ended."""
-    if not report["optimizer"].startswith("tinygrad"):
-        return f"kernelref replay {file}"
-    devices = [name for name in report["devices"] if name != INTERPRETER]
-    on = "".join(f" --device {name}" for name in devices)
-    verb = "run" if devices else "prove"
-    return f"kernelref {verb} {file} --optimizer {report['optimizer']}{on}"
+def again(report: dict[str, Any], kind: dict[str, Any]) -> str:
+    """The command that ends a finding's case as it ended.
+
+    Below the devices a published release was stood in for by its rule set, which the case names. A
+    changed one is asked itself.
+    """
+    optimizer, file = report["optimizer"], shlex.quote(kind["file"])
+    of = f" --optimizer {shlex.quote(optimizer)}" if optimizer.startswith("tinygrad") else ""
+    if kind["stage"] == DEVICE:
+        devices = [name for name in report["devices"] if name != INTERPRETER]
+        on = "".join(f" --device {name}" for name in devices)
+        return f"kernelref {'run' if of else 'replay'} {file}{of}{on}"
+    if kind["stage"] == PROOF or "@" in of:
+        return f"kernelref prove {file}{of}"
+    return f"kernelref replay {file} --device {INTERPRETER}"

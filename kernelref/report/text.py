@@ -30,6 +30,11 @@ def in_one_line(numbers: Mapping[str, int]) -> str:
     return ", ".join(f"{number:,} {name}" for name, number in ordered) or "none"
 
 
+def many(number: int, noun: str) -> str:
+    """`1 case`, `1,024 cases`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def duration(seconds: float) -> str:
     """Seconds as a person says them."""
     if seconds < 100:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kernelref.cases.case import Case, dump_case, read_case, write_case
+from kernelref.cases.case import Case, dump_case, parse_case, read_case, write_case
 from kernelref.errors import InvalidInput
 from kernelref.fuzzing.campaign_case import CaseResult, Plan
 from kernelref.fuzzing.campaign_check import Ending, Stage
+from kernelref.fuzzing.campaign_store import StoredFinding
 from kernelref.ir.builder import buffer, kernel
 from kernelref.ir.tinygrad_repr import Dialect
 from kernelref.jobs.fuzz import FuzzRequest, fuzz, known_sequences
@@ -18,7 +19,7 @@ from kernelref.jobs.fuzz_devices import finished
 from kernelref.jobs.run_report import Ending as Ran
 from kernelref.jobs.run_report import Pair
 from kernelref.opt.opt import Opt, OptOps
-from kernelref.report.fuzz import summary
+from kernelref.report.fuzz import again, summary
 from kernelref.run.outcome import Outcome
 from tests.cli.command import command, documented
 from tests.fuzzing.test_campaign import Inline
@@ -79,6 +80,11 @@ def test_the_corpus_gives_sequences_to_change():
     assert any(len(sequence) > 1 for sequence in known_sequences())
 
 
+PENDING = dump_case(
+    Case(kernel(buffer(1, (4,)) * 2.0), title="not run yet", origin="seed 0, case 0: ")
+)
+
+
 def _ran(device: str, outcome: Outcome) -> Ran:
     return Ran(Pair("0", device), outcome, "element 3")
 
@@ -93,18 +99,25 @@ def _ran(device: str, outcome: Outcome) -> Ran:
     ],
 )
 def test_a_device_that_disagrees_is_named(outcomes, stage, outcome, reason):
-    result = CaseResult(0, Ending(Stage.OPTIMISED, Outcome.PASS), case="{}")
+    result = CaseResult(0, Ending(Stage.OPTIMISED, Outcome.PASS), case=PENDING)
     ends = [_ran(name, o) for name, o in zip(("oclgrind", "pocl"), outcomes, strict=True)]
     found = finished(result, ends)
     assert (found.ending.stage, found.ending.outcome) == (stage, outcome)
     assert found.ending.reason == reason
     assert bool(found.case) == found.is_finding
+    if found.is_finding:
+        case = parse_case(found.case)
+        assert case.title == f"{outcome.value} at device"
+        assert case.origin == f"seed 0, case 0: {found.ending.detail}"
+        assert case.expect.outcome == outcome.value
 
 
 def test_what_a_device_says_of_a_finding_stands_with_it():
     ending = Ending(Stage.OPTIMISED, Outcome.WRONG_VALUE, "host")
-    found = finished(CaseResult(0, ending, case="{}"), [_ran("pocl", Outcome.WRONG_VALUE)])
+    found = finished(CaseResult(0, ending, case=PENDING), [_ran("pocl", Outcome.WRONG_VALUE)])
     assert found.ending.detail == "host [pocl: WRONG_VALUE element 3]"
+    assert parse_case(found.case).title == "WRONG_VALUE at optimised"
+    assert parse_case(found.case).origin.endswith(found.ending.detail)
 
 
 def test_findings_come_out_of_a_campaign_as_case_files(tmp_path, monkeypatch):
@@ -170,10 +183,40 @@ def test_a_campaign_that_executed_nothing_is_not_clean(tmp_path):
 def test_a_summary_names_findings_and_how_to_see_one():
     report = fuzz(FuzzRequest(cases=2, jobs=1))
     assert "findings: none" in summary(report)
-    found = {"kind": "TRAP at plain: no opts", "cases": 2, "first_case": 7, "file": "d/trap.json"}
+    found = {
+        "kind": "TRAP at plain: no opts",
+        "stage": "plain",
+        "cases": 2,
+        "first_case": 7,
+        "file": "d/trap.json",
+    }
     told = summary({**report, "findings": [found], "findings_total": 1})
     assert "case 7  2 alike  TRAP at plain: no opts" in told
     assert "kernelref show d/trap.json" in told
+    assert "2 cases: random" in told
+    assert "findings: 1 kind, the most" in told
+
+
+RELEASE, CHANGED = "tinygrad==0.9.1", "tinygrad@/a folder"
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "kind", "command"),
+    [
+        ("reference", "TRAP at plain: no opts", "replay f --device interp"),
+        ("reference", "WRONG_VALUE (x refuted) at proof: LOCAL", "prove f"),
+        ("reference", "WRONG_VALUE (pocl) at device: LOCAL", "replay f --device pocl"),
+        (RELEASE, "WRONG_VALUE at optimised: LOCAL+UPCAST", "replay f --device interp"),
+        (RELEASE, "BROKE (IndexError: at x) at opts: TC", "replay f --device interp"),
+        (RELEASE, "BROKE (x) at device", f"run f --optimizer {RELEASE} --device pocl"),
+        (CHANGED, "WRONG_VALUE (x refuted) at proof: TC", f"prove f --optimizer '{CHANGED}'"),
+        (CHANGED, "CRASH (pocl) at device: TC", f"run f --optimizer '{CHANGED}' --device pocl"),
+    ],
+)
+def test_the_command_that_tries_a_finding_again_fits_where_it_was_found(optimizer, kind, command):
+    report = {"optimizer": optimizer, "devices": ["interp", "pocl"]}
+    stage = StoredFinding(kind, 1, 0, "", None).stage
+    assert again(report, {"stage": stage, "file": "f"}) == f"kernelref {command}"
 
 
 def test_the_command_says_what_is_wrong_with_its_arguments(tmp_path):

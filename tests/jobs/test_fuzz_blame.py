@@ -104,7 +104,7 @@ def _text(outcome: Outcome) -> list[Ran]:
 
 def test_the_text_of_a_release_decides_over_its_stand_in():
     ending = Ending(Stage.PLAIN, Outcome.WRONG_VALUE, "got 1")
-    host = CaseResult(3, ending, case="{}")
+    host = CaseResult(3, ending, case=dump_case(Case(kernel(buffer(1, (4,)) * 2.0))))
     right = finished(host, _text(Outcome.PASS), is_release=True)
     assert not right.is_finding
     assert right.ending.reason == "text-is-right"
