@@ -84,6 +84,8 @@ def choose(condition: Bounded, then: Bounded, otherwise: Bounded) -> Bounded:
     if condition.error is None:
         return Bounded(value, own)
     there = np.where(chosen, otherwise.bound, then.bound) + _distance(then.value, otherwise.value)
+    # The other side may be a NaN, which no bound reaches.
+    there = np.where(np.isnan(there), np.inf, there)
     return Bounded(value, np.where(condition.error > 0, np.maximum(own, there), own))
 
 

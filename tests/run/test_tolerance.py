@@ -201,6 +201,18 @@ def test_an_unsure_condition_covers_both_sides() -> None:
     assert Oracle(whole, data).values(0).bound.tolist() == [1, 1, 1, 1]
 
 
+def test_an_unsure_condition_beside_a_nan_is_not_judged() -> None:
+    third = Alu(Op.DIV, (Load(1, FLOAT, ROW), Load(2, FLOAT, ROW)))
+    unsure = Alu(Op.CMPNE, (Alu(Op.MUL, (third, Load(2, FLOAT, ROW))), Load(1, FLOAT, ROW)))
+    choice = Alu(Op.WHERE, (unsure, Load(1, FLOAT, ROW), Load(3, FLOAT, ROW)))
+    ones, threes = np.ones(4, np.float32), np.full(4, 3.0, np.float32)
+    data = {1: ones, 2: threes, 3: np.array([np.nan, 5.0, np.nan, 7.0], np.float32)}
+    values = Oracle((Store(0, FLOAT, ROW, choice),), data).values(0)
+    assert judged(values).tolist() == [False, True, False, True]
+    for got in (ones, data[3]):
+        assert judge(got, values, Rung.BOUNDED, FLOAT) is None
+
+
 def test_poles_overflows_and_nan_are_not_judged() -> None:
     data = np.array([0.0, -1.0, 200.0, 1.0], np.float32)
     for op, wanted in ((Op.LOG2, [0, 0, 1, 1]), (Op.EXP2, [1, 1, 0, 1]), (Op.SQRT, [1, 0, 1, 1])):
