@@ -96,16 +96,23 @@ class Campaign:
                     self._drop_waiting()
                 is_full = is_over or (self.later is not None and self.later.is_full)
                 room = 0 if is_full else 1 if alone else 2 * self.pace.jobs
+                is_lost = False
                 while len(self._active) < room:
                     chunk = alone.popleft() if alone else next(waiting, None)
                     if chunk is None:
                         break
-                    self._active[executor.submit(self.work, self.plan, chunk)] = chunk
+                    try:
+                        self._active[executor.submit(self.work, self.plan, chunk)] = chunk
+                    except BrokenProcessPool:
+                        # A worker was lost just now: the chunk waits for the next pool.
+                        alone.appendleft(chunk)
+                        is_lost = True
+                        break
                     room = 1 if alone else room
-                if not self._active and self._is_finished(is_over=is_over):
+                if not self._active and not is_lost and self._is_finished(is_over=is_over):
                     return
                 broken = self._collect()
-                if broken:
+                if broken or is_lost:
                     executor.shutdown(wait=False)
                     alone.extend(self._separated(broken))
                     executor = self.open_executor()
