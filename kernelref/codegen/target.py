@@ -1,4 +1,4 @@
-"""What the text of a program may use, as a device reports it.
+"""What the text of a program may use and a launch may ask for, as a device reports it.
 
 Limits (`opt/limits`) say what an optimizer may do; a Target says what the text may contain. The two
 are separate because an optimizer may believe in a device that is not there.

@@ -85,8 +85,8 @@ class Chunk:
 class CaseResult:
     """What came of a case. `case` is its text where it is a finding, or has still to run.
 
-    `launches` are what devices have still to run before the case is finished; `differs` is what a
-    changed release did otherwise than the published one.
+    `launches` are what devices have still to run, `not_run` those that cannot, each with its
+    reason; `differs` is what a changed release did otherwise than the published one.
 
     Units: `points` counts iteration points, `seconds` wall time by stage.
     """
@@ -101,6 +101,7 @@ class CaseResult:
     seconds: dict[str, float] = field(default_factory=dict)
     case: str = ""
     launches: tuple[Any, ...] = ()
+    not_run: tuple[str, ...] = ()
     differs: tuple[str, ...] = ()
 
     @property

@@ -20,7 +20,7 @@ from kernelref.fuzzing.campaign_folder import Folder
 from kernelref.opt.opt import Opt, OptOps
 
 FILE = "campaign.sqlite"
-SCHEMA = 2
+SCHEMA = 3
 
 _TABLES = """
 create table plan (schema integer, plan text, known text);
@@ -32,6 +32,7 @@ create table features (
   id integer primary key, name text unique, cases integer, first_case integer
 );
 create table unproved (name text primary key, count integer);
+create table not_run (name text primary key, count integer);
 create table differs (name text primary key, count integer);
 create table inherited (name text primary key, count integer);
 create table findings (
@@ -157,6 +158,7 @@ class Store:
                 ),
             )  # fmt: skip
             self._count("unproved", result.unproved)
+            self._count("not_run", result.not_run)
             self._count("differs", result.differs)
             self._count("inherited", (result.key,) if ending.inherited else ())
             is_new = result.is_finding and self._record_finding(result)
@@ -228,6 +230,10 @@ class Store:
     def unproved(self) -> Counter[str]:
         """Obligations that were neither proved nor refuted."""
         return Counter(dict(self._db.execute("select name, count from unproved").fetchall()))
+
+    def not_run(self) -> Counter[str]:
+        """In how many cases a device could not run what came through, by device and reason."""
+        return Counter(dict(self._db.execute("select name, count from not_run").fetchall()))
 
     def differs(self) -> Counter[str]:
         """What a changed release did otherwise than the published one, and in how many cases."""

@@ -179,6 +179,7 @@ class _Run:
             "outcomes": dict(sorted(outcomes.items())),
             "unsupported": dict(sorted(store.unsupported().items())),
             "unproved": dict(sorted(store.unproved().items())),
+            "not_run": dict(sorted(store.not_run().items())),
             "differs": dict(sorted(store.differs().items())),
             "inherited": dict(sorted(store.inherited().items())),
             "opts_applied": dict(sorted(store.opts().items())),

@@ -7,15 +7,13 @@ differ both run, and an ending that they share is inherited.
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from kernelref.cases.case import dump_case
-from kernelref.cases.sources import KernelSource, Place
 from kernelref.errors import KernelRefError, Unsupported
 from kernelref.fuzzing.campaign_case import FINE as HOST_FINE
 from kernelref.fuzzing.campaign_case import Attempt, CaseResult, in_words, retold
 from kernelref.fuzzing.campaign_check import Ending, Stage
-from kernelref.ir.tinygrad_repr import Dialect
+from kernelref.jobs.fuzz_ran import RUNS_ON_DEVICES, not_run, not_run_anywhere, subject_of
 from kernelref.jobs.opt_choice import Listed
 from kernelref.jobs.run_beside import is_same, published_name
 from kernelref.jobs.run_prepare import Prepared, Ready
@@ -26,8 +24,6 @@ from kernelref.jobs.run_subject import Subject
 from kernelref.opt.opt import Opt
 from kernelref.optimizers.names import opened_release
 from kernelref.run.outcome import Outcome
-
-RUNS_ON_DEVICES = frozenset({Outcome.PASS, Outcome.WRONG_VALUE, Outcome.UNWRITTEN})
 
 
 def is_changed(optimizer: str) -> bool:
@@ -43,16 +39,15 @@ def with_changed_launches(attempt: Attempt, result: CaseResult) -> CaseResult:
     if result.ending.outcome not in RUNS_ON_DEVICES:
         return result
     case = attempt.as_case(attempt.ast, Ending(Stage.DEVICE, Outcome.WRONG_VALUE))
-    place = Place(Path(str(attempt.number)))
-    source = KernelSource(place, attempt.ast, None, Dialect.V0_9_1, case)
     try:
-        subject = Subject.of(source, seed=attempt.number)
+        subject = subject_of(attempt, case)
         prepared = _prepared(attempt, subject, attempt.kernel.applied_opts)
-    except Unsupported:
-        return result
+    except Unsupported as error:
+        return replace(result, not_run=not_run_anywhere(attempt, error))
     except KernelRefError as error:
         ending = Ending(Stage.DEVICE, Outcome.HARNESS_ERROR, str(error), type(error).__name__)
         return replace(result, ending=ending, case=dump_case(retold(case, ending)))
+    result = replace(result, not_run=not_run(i for i in prepared if i.pair.base != PUBLISHED))
     fallen = [item for item in prepared if isinstance(item, Ran) and item.outcome not in FINE]
     if any(item.pair.base != PUBLISHED for item in fallen):
         return finished_changed(replace(result, case=result.case or dump_case(case)), fallen)
@@ -96,6 +91,7 @@ def finished_changed(result: CaseResult, endings: list[Ran]) -> CaseResult:
     own = sorted(
         (ran for ran in endings if ran.pair.base != PUBLISHED), key=lambda ran: ran.pair.device
     )
+    result = replace(result, not_run=(*result.not_run, *not_run(own)))
     said = "; ".join(f"{ran.pair.device}: {ran.outcome.value} {ran.detail}".rstrip() for ran in own)
     if result.ending.outcome not in HOST_FINE:
         detail = f"{result.ending.detail} [{said}]"

@@ -11,17 +11,15 @@ import queue
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from kernelref.cases.case import dump_case
-from kernelref.cases.sources import KernelSource, Place
 from kernelref.codegen.target import Target
 from kernelref.errors import KernelRefError, Unsupported
 from kernelref.fuzzing.campaign_case import Attempt, CaseResult, in_words, retold
 from kernelref.fuzzing.campaign_check import Ending, Stage
-from kernelref.ir.tinygrad_repr import Dialect
 from kernelref.jobs.fuzz_blame import Blame
 from kernelref.jobs.fuzz_changed import finished_changed, is_changed, with_changed_launches
+from kernelref.jobs.fuzz_ran import RUNS_ON_DEVICES, not_run, not_run_anywhere, subject_of
 from kernelref.jobs.opt_choice import Listed
 from kernelref.jobs.run_judge import judged
 from kernelref.jobs.run_lanes import BATCH, LARGE_NBYTES, SHORT, STOP_SECONDS
@@ -33,9 +31,6 @@ from kernelref.jobs.run_subject import Subject
 from kernelref.opt.opt import Opt
 from kernelref.run.isolate import DevicePool
 from kernelref.run.outcome import Outcome
-
-RUNS_ON_DEVICES = frozenset({Outcome.PASS, Outcome.WRONG_VALUE, Outcome.UNWRITTEN})
-"""Endings on the host after which a device is asked. Of a release, wrong ones too: its own text."""
 
 NOT_RUN = "its text was not run"
 """Why a host finding of a release is one of our stand-in alone: bfloat16, half on this device."""
@@ -50,10 +45,8 @@ def with_launches(attempt: Attempt, result: CaseResult) -> CaseResult:
     if attempt.ast is None or attempt.kernel is None or result.ending.outcome not in wanted:
         return result
     case = attempt.as_case(attempt.ast, Ending(Stage.DEVICE, Outcome.WRONG_VALUE))
-    place = Place(Path(str(attempt.number)))
-    source = KernelSource(place, attempt.ast, None, Dialect.V0_9_1, case)
     try:
-        subject = Subject.of(source, seed=attempt.number)
+        subject = subject_of(attempt, case)
         prepared = list(_prepared(attempt, subject, attempt.kernel.applied_opts))
         broken = next((item for item in prepared if _breaks(item)), None)
         if isinstance(broken, Ran):
@@ -65,11 +58,12 @@ def with_launches(attempt: Attempt, result: CaseResult) -> CaseResult:
                 opts=() if bare else result.opts,
                 case=dump_case(retold(replace(case, opts=() if bare else case.opts), ending)),
             )
-    except Unsupported:
-        return result
+    except Unsupported as error:
+        return replace(result, not_run=not_run_anywhere(attempt, error))
     except KernelRefError as error:
         ending = Ending(Stage.DEVICE, Outcome.HARNESS_ERROR, str(error), type(error).__name__)
         return replace(result, ending=ending, case=dump_case(retold(case, ending)))
+    result = replace(result, not_run=not_run(prepared))
     launches = tuple(item for item in prepared if isinstance(item, Ready))
     if launches:
         return replace(result, launches=launches, case=dump_case(case))
@@ -267,6 +261,7 @@ def finished(result: CaseResult, endings: list[Ran], *, is_release: bool = False
         f"{ran.pair.device}: {ran.outcome.value} {ran.detail}".rstrip()
         for ran in sorted(endings, key=lambda ran: ran.pair.device)
     )
+    result = replace(result, not_run=(*result.not_run, *not_run(endings)))
     wrong = [ran for ran in endings if ran.outcome not in FINE]
     if result.is_finding and not (is_release and wrong):
         host = result.ending

@@ -7,6 +7,7 @@ is handed to a device, which costs less than sending them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -110,6 +111,8 @@ def prepare(subject: Subject, kernel: Kernel, pair: Pair, target: Target) -> Pre
         program = lower(kernel, target)
         text = pointed(render(program, target), program, subject.windows)
         check_program(program, target, subject.variables)
+        elements = _elements(subject, program)
+        check_buffers([elements[b.number] * b.dtype.itemsize for b in program.buffers], target)
     except Unsupported as error:
         return Ending(pair, Outcome.UNSUPPORTED, error.detail, reason=error.reason)
     groups = concrete_groups(program, subject.variables)
@@ -128,11 +131,7 @@ def prepare(subject: Subject, kernel: Kernel, pair: Pair, target: Target) -> Pre
         detail = f"buffer {missing[0]}: no group stores element {missing[1]}"
         return Ending(pair, Outcome.UNWRITTEN, detail, points=subject.points, is_partial=True)
     expected = _expected(subject, program, ranges)
-    launch = _launch(subject, program, text, groups, ranges, expected)
-    try:
-        check_buffers(launch.buffers, target)
-    except Unsupported as error:
-        return Ending(pair, Outcome.UNSUPPORTED, error.detail, reason=error.reason)
+    launch = _launch(subject, program, text, groups, ranges, expected, elements)
     return Ready(
         pair=pair,
         launch=replace(launch, optimise=is_worth_optimising(work, text)),
@@ -181,6 +180,18 @@ def _points_of(subject: Subject, output: int, elements: Array) -> Array:
     return elements - subject.windows.get(store.buffer, 0)
 
 
+def _elements(subject: Subject, program: Program) -> dict[int, int]:
+    """How large each buffer is: what the AST needs, or more where the Program asks for it."""
+    least = buffer_elements(subject.ast, subject.variables)
+    return {
+        b.number: max(
+            least[b.number],
+            int(evaluate(b.elements, subject.variables)) - subject.windows.get(b.number, 0),
+        )
+        for b in program.buffers
+    }
+
+
 def _launch(
     subject: Subject,
     program: Program,
@@ -188,15 +199,8 @@ def _launch(
     groups: tuple[int, int, int],
     ranges: tuple[GroupRange, ...] | None,
     expected: tuple[Expected, ...],
+    elements: Mapping[int, int],
 ) -> KernelLaunch:
-    least = buffer_elements(subject.ast, subject.variables)
-    elements = {
-        b.number: max(
-            least[b.number],
-            int(evaluate(b.elements, subject.variables)) - subject.windows.get(b.number, 0),
-        )
-        for b in program.buffers
-    }
     points = {e.number: e.addresses for e in expected if not _is_whole(e, elements[e.number])}
     stored = {
         e.number: subject.stored(e.output) if ranges is None else e.addresses for e in expected

@@ -111,7 +111,7 @@ def _prepared(
         if work > MOST_WORK:
             raise Unsupported("large-launch", f"{work:,} points in the release's own text")
         check_group(launch.local or (1, 1, 1), target)
-        check_buffers(launch.buffers, target)
+        check_buffers([b.elements * b.dtype.itemsize for b in launch.buffers], target)
     except Unsupported as error:
         return Ending(pair, Outcome.UNSUPPORTED, error.detail, reason=error.reason)
     points = {e.number: e.addresses for e in expected()}

@@ -27,6 +27,8 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
         yield f"unsupported: {in_one_line(report['unsupported'])}"
     if report["unproved"]:
         yield f"neither proved nor refuted: {in_one_line(report['unproved'])}"
+    if report["not_run"]:
+        yield f"not run on a device: {in_one_line(report['not_run'])}"
     if report["differs"]:
         yield f"otherwise than the release: {in_one_line(report['differs'])}"
     if report["inherited"]:

@@ -13,7 +13,6 @@ from kernelref.codegen.program import Guarded, Loop, Program, Statement
 from kernelref.codegen.target import Target
 from kernelref.errors import Unsupported
 from kernelref.ir.index import evaluate
-from kernelref.run.job import LaunchBuffer
 
 
 def check_program(program: Program, target: Target, variables: Mapping[str, int]) -> None:
@@ -37,16 +36,10 @@ def check_group(local: tuple[int, int, int], target: Target) -> None:
         _check("group-size", size, most, "work-items along an axis")
 
 
-def check_buffers(buffers: Collection[LaunchBuffer], target: Target) -> None:
-    """Raises: Unsupported when the device has no room for them."""
-    for buffer in buffers:
-        _check("buffer-size", _nbytes(buffer), target.buffer_nbytes, "bytes in a buffer")
-    total = sum(map(_nbytes, buffers))
-    _check("memory", total, target.memory_nbytes, "bytes in all buffers")
-
-
-def _nbytes(buffer: LaunchBuffer) -> int:
-    return buffer.elements * buffer.dtype.itemsize
+def check_buffers(sizes: Collection[int], target: Target) -> None:
+    """Raises: Unsupported when the device has no room for buffers of these sizes, in bytes."""
+    _check("buffer-size", max(sizes, default=0), target.buffer_nbytes, "bytes in a buffer")
+    _check("memory", sum(sizes), target.memory_nbytes, "bytes in all buffers")
 
 
 def most_iterations(body: Iterable[Statement], variables: Mapping[str, int]) -> int:

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 
 from kernelref.fuzzing.campaign import Campaign, Pace
@@ -145,6 +146,30 @@ def test_no_device_is_asked_once_the_budget_is_spent(tmp_path):
 
 def _pool() -> Executor:
     return ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("fork"))
+
+
+class Breaking(Inline):
+    """A pool that is found broken when the third chunk is handed in."""
+
+    handed_in = 0
+
+    def submit(self, work, /, *arguments, **named):
+        Breaking.handed_in += 1
+        if Breaking.handed_in == 3:
+            raise BrokenProcessPool
+        return super().submit(work, *arguments, **named)
+
+
+def test_a_pool_that_breaks_while_a_chunk_is_handed_in_loses_nothing(tmp_path):
+    opened = []
+
+    def executor() -> Executor:
+        opened.append(Breaking())
+        return opened[-1]
+
+    done = campaign(tmp_path, pace=Pace(cases=100), executor=executor)
+    assert set(done) == set(range(100))
+    assert len(opened) == 2
 
 
 def test_a_case_that_kills_its_worker_is_a_finding_and_the_rest_goes_on(tmp_path):

@@ -104,6 +104,7 @@ def test_a_device_that_disagrees_is_named(outcomes, stage, outcome, reason):
     found = finished(result, ends)
     assert (found.ending.stage, found.ending.outcome) == (stage, outcome)
     assert found.ending.reason == reason
+    assert len(found.not_run) == outcomes.count(Outcome.UNSUPPORTED)
     assert bool(found.case) == found.is_finding
     if found.is_finding:
         case = parse_case(found.case)
