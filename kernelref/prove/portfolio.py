@@ -87,10 +87,6 @@ class Portfolio:
         # Loading Z3 takes longer than most proofs.
         from kernelref.prove.solve import SOLVERS, Effort
 
-        if self.smt2 is not None:
-            from kernelref.prove.dump import dump
-
-            dump(claim, self.smt2)
         effort = Effort(self.rlimit)
         for name, ask in SOLVERS:
             if name in self.engines:
