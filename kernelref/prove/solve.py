@@ -32,6 +32,8 @@ from kernelref.prove.terms import Term, coordinates, raw, written
 
 STRUCTURED = "z3-structured"
 BITVECTOR = "z3-bitvector"
+INTERRUPTED = "interrupted from keyboard"
+"""Z3 takes Ctrl-C for itself while it searches, and gives this as the reason of its UNKNOWN."""
 GUESSED = 2
 """The question of a `OneToOne` claim whose answer rests on a guess."""
 
@@ -115,7 +117,10 @@ def _one(claim: Claim, question: Question, effort: Effort, engine: str, bits: in
 
 
 def _model(question: Question, effort: Effort, bits: int | None) -> dict[str, int] | str:
-    """Values of the variables for which the question holds; "unsat", or why it is not known."""
+    """Values of the variables for which the question holds; "unsat", or why it is not known.
+
+    Raises: KeyboardInterrupt.
+    """
     encoding = Encoding(z3.Context(), bits)
     solver = z3.Solver(ctx=encoding.context)
     solver.set("rlimit", effort.rlimit)
@@ -126,7 +131,10 @@ def _model(question: Question, effort: Effort, bits: int | None) -> dict[str, in
     if answer == z3.unsat:
         return "unsat"
     if answer == z3.unknown:
-        return str(solver.reason_unknown())
+        reason = str(solver.reason_unknown())
+        if reason == INTERRUPTED:
+            raise KeyboardInterrupt
+        return reason
     model = solver.model()
     found: dict[str, int] = {}
     for name, term in encoding.variables.items():
