@@ -48,6 +48,8 @@ def conform(
         print_json(report)
     else:
         print(summary(report))
+    if report["interrupted"]:
+        raise KeyboardInterrupt
     if report["unreadable"]:
         return unreadable(report["unreadable"])
     return exit_for(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from kernelref.cli import options
-from kernelref.cli.exits import Exit, exit_for
+from kernelref.cli.exits import Exit, exit_for, unreadable
 
 
 def prove(
@@ -119,10 +118,10 @@ def prove(
         print_json(report.as_json())
     else:
         print(summary(report))
+    if report.interrupted:
+        raise KeyboardInterrupt
     if report.unreadable:
-        for line in report.unreadable:
-            print(f"kernelref: {line}", file=sys.stderr)
-        return Exit.BAD_INPUT
+        return unreadable(report.unreadable)
     return exit_for(
         harness_errors=len(report.faults),
         findings=report.refuted - report.inherited,

@@ -20,6 +20,7 @@ from kernelref.fuzzing.campaign_case import CaseResult, Chunk, Plan, chunks
 from kernelref.fuzzing.campaign_check import Ending, Stage
 from kernelref.fuzzing.campaign_feedback import GENERATION, Feedback
 from kernelref.fuzzing.campaign_store import Store
+from kernelref.optimizers.names import heuristic_of
 from kernelref.run.outcome import Outcome
 
 Work = Callable[[Plan, Chunk], list[CaseResult]]
@@ -201,5 +202,12 @@ class Campaign:
             if len(chunk.numbers) > 1 or len(broken) > 1:
                 yield from (Chunk((number,), chunk.steering) for number in chunk.numbers)
                 continue
-            ending = Ending(Stage.GENERATE, Outcome.CRASH, "the worker process died", "worker")
-            self.record(CaseResult(chunk.numbers[0], ending))
+            self.record(CaseResult(chunk.numbers[0], self._crash()))
+
+    def _crash(self) -> Ending:
+        """The end of a case that takes its worker down: a user's function is to blame."""
+        optimizer = self.plan.optimizer
+        if heuristic_of(optimizer):
+            detail = f"the process that ran {optimizer} on this kernel ended"
+            return Ending(Stage.OPTS, Outcome.CRASH, detail, "heuristic")
+        return Ending(Stage.GENERATE, Outcome.CRASH, "the worker process died", "worker")

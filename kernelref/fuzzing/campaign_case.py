@@ -34,6 +34,7 @@ from kernelref.opt.limits import PRESETS, Limits
 from kernelref.opt.opt import Opt
 from kernelref.opt.rules.sets import SOUND
 from kernelref.optimizers.interface import Broke, Refused
+from kernelref.optimizers.names import heuristic_of
 from kernelref.optimizers.reference import chosen_by, load_heuristic
 from kernelref.prove.portfolio import Portfolio
 from kernelref.prove.subject import ANY, prove_program, prove_step
@@ -312,8 +313,7 @@ def _is_small(ast: Ast) -> bool:
 
 def optimised(attempt: Attempt, kernel: Kernel) -> Kernel:
     """The kernel after a walk, or after what a user's heuristic chooses."""
-    _, _, heuristic = attempt.plan.optimizer.partition(":")
-    if heuristic:
+    if heuristic := heuristic_of(attempt.plan.optimizer):
         return chosen_by(load_heuristic(heuristic), kernel)
     chooser = attempt.chooser
     walked = walk(

@@ -13,7 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from kernelref.cases.sources import KernelSource, Unreadable, list_kernels, read_kernels, sample
+from kernelref.cases.sources import (
+    KernelSource,
+    Place,
+    Unreadable,
+    list_kernels,
+    read_kernels,
+    sample,
+)
 from kernelref.errors import InvalidInput, Unsupported
 from kernelref.jobs.choices import limits_of, rules_of
 from kernelref.jobs.conform_compare import compare
@@ -102,6 +109,15 @@ class Conform:
         """Heuristics on every kernel, then the walks."""
         started = time.monotonic()
         places = sample(list_kernels(specs), count, self.seed)
+        try:
+            self._compare(places, sequences, length)
+        except KeyboardInterrupt:
+            # What is known so far is still told; the command line ends with its own code.
+            self.report.interrupted = True
+        self.report.seconds = time.monotonic() - started
+        return self.report
+
+    def _compare(self, places: Sequence[Place], sequences: int, length: int) -> None:
         kept: list[Named] = []
         for number, source in enumerate(read_kernels(places)):
             self.progress(number, len(places), "heuristics")
@@ -110,8 +126,6 @@ class Conform:
                 kept.append(named)
         if sequences and kept:
             self._walks(kept, sequences, length)
-        self.report.seconds = time.monotonic() - started
-        return self.report
 
     def _readable(self, source: KernelSource | Unreadable) -> Named | None:
         """The kernel in the release's own words, which both sides are given."""

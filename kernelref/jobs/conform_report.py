@@ -65,6 +65,7 @@ class ConformReport:
     accepted: int = 0
     broke: int = 0
     seconds: float = 0.0
+    interrupted: bool = False
     accepted_by_op: Counter[str] = field(default_factory=Counter)
     refused_by_check: Counter[str] = field(default_factory=Counter)
     broke_by_check: Counter[str] = field(default_factory=Counter)
@@ -126,4 +127,5 @@ class ConformReport:
             "findings_total": self.findings_total,
             "findings": [finding.as_json() for finding in self.findings],
             "seconds": round(self.seconds, 3),
+            "interrupted": self.interrupted,
         }

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from collections.abc import Generator, Iterable
+from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from pebble import ProcessExpired, ProcessPool
+from pebble import ProcessExpired
 
 from kernelref.cases.lines import Line
 from kernelref.cases.sources import Place, Unreadable, list_kernels, read_at, sample
@@ -20,11 +20,13 @@ from kernelref.codegen.target import Target
 from kernelref.errors import InvalidInput, Unsupported
 from kernelref.jobs.choices import limits_of, rules_of
 from kernelref.jobs.collector import begin_busy_worker
+from kernelref.jobs.lasting_pool import LastingPool, loss_of
 from kernelref.jobs.opt_choice import parse_opts
 from kernelref.jobs.progress import Progress, silent
-from kernelref.jobs.prove_kernel import REFERENCE, Finished, Settings, prove_kernel
+from kernelref.jobs.prove_kernel import Finished, Settings, prove_kernel
 from kernelref.jobs.prove_report import ProveReport
 from kernelref.jobs.run import target_named, with_lines
+from kernelref.optimizers.names import heuristic_of
 from kernelref.prove.certificate import read_certificate, write_certificate
 from kernelref.prove.portfolio import CHECKING, ENGINES, portfolio_of
 from kernelref.prove.subject import ANY, prove
@@ -72,7 +74,10 @@ def prove_places(settings: Settings, items: list[Item]) -> Proven:
         source = read_at(place, line)
         if isinstance(source, Unreadable):
             if isinstance(source.error, Unsupported):
-                found.finished.append(Finished(str(place), reason=source.error.reason))
+                left_out = source.error
+                found.finished.append(
+                    Finished(str(place), reason=left_out.reason, detail=left_out.detail)
+                )
             else:
                 found.unreadable.append(str(source.error))
             continue
@@ -118,61 +123,74 @@ def prove_kernels(request: ProveRequest, progress: Progress = silent) -> ProveRe
         settings.portfolio.engines,
     )
     begin = time.perf_counter()
-    done = 0
-    for found in _work(settings, with_lines(places), request.jobs):
-        report.read += found.read
-        report.unreadable += found.unreadable
-        for finished in found.finished:
-            report.add(finished)
-            if request.certificate is not None and finished.certificate is not None:
-                write_certificate(finished.certificate, request.certificate)
-        done += len(found.finished) + len(found.unreadable)
-        progress(done, len(places), f"{report.refuted} refuted, {report.unproved} open")
-        if request.budget is not None and time.perf_counter() - begin > request.budget:
-            report.stopped_early = done < len(places)
-            break
+    try:
+        _prove(request, settings, places, report, progress)
+    except KeyboardInterrupt:
+        # What is known so far is still told; the command line ends with its own code.
+        report.stopped_early = report.interrupted = True
     report.findings.sort(key=lambda finding: str(finding["kernel"]))
     report.seconds = time.perf_counter() - begin
     return report
 
 
-def _work(settings: Settings, items: Iterable[Item], processes: int) -> Iterator[Proven]:
+def _prove(
+    request: ProveRequest,
+    settings: Settings,
+    places: list[Place],
+    report: ProveReport,
+    progress: Progress,
+) -> None:
+    """Fill the report, until the kernels or the budget are at their end."""
+    begin = time.perf_counter()
+    done = 0
+    with closing(_work(settings, with_lines(places), request.jobs)) as working:
+        for found in working:
+            report.read += found.read
+            report.unreadable += found.unreadable
+            for finished in found.finished:
+                report.add(finished)
+                if request.certificate is not None and finished.certificate is not None:
+                    write_certificate(finished.certificate, request.certificate)
+            done += len(found.finished) + len(found.unreadable)
+            progress(done, len(places), f"{report.refuted} refuted, {report.unproved} open")
+            if request.budget is not None and time.perf_counter() - begin > request.budget:
+                report.stopped_early = done < len(places)
+                return
+
+
+def _work(settings: Settings, items: Iterable[Item], processes: int) -> Generator[Proven]:
     """In this process, or in several; in the order in which they are done.
 
     A user's own function runs in a process of its own, one kernel at a time: it may crash.
     """
-    is_users = settings.optimizer.startswith(f"{REFERENCE}:")
+    is_users = bool(heuristic_of(settings.optimizer))
     if processes == 1 and not is_users:
         for item in items:
             yield prove_places(settings, [item])
         return
     waiting = iter(items)
-    context = get_context("spawn")
-    with ProcessPool(processes, context=context, initializer=begin_busy_worker) as pool:
-        active: dict[Future[Proven], list[Item]] = {}
-        try:
-            while True:
-                while len(active) < 2 * processes:
-                    task = list(itertools.islice(waiting, 1 if is_users else KERNELS_A_TASK))
-                    if not task:
-                        break
-                    active[pool.schedule(prove_places, args=(settings, task))] = task
-                if not active:
-                    return
-                for future in wait(active, return_when=FIRST_COMPLETED).done:
-                    yield _proven(future, active.pop(future))
-        finally:
-            pool.stop()  # type: ignore[no-untyped-call]  # pebble leaves it without types
+    size = 1 if is_users else KERNELS_A_TASK
+    tasks = iter(lambda: list(itertools.islice(waiting, size)), [])
+    with LastingPool(prove_places, settings, processes=processes, begin=begin_busy_worker) as pool:
+        for task, future in pool.ended(tasks):
+            yield _proven(settings, task, future)
 
 
-def _proven(future: Future[Proven], task: list[Item]) -> Proven:
-    """What came of a task, or its loss."""
+def _proven(settings: Settings, task: list[Item], future: Future[Proven]) -> Proven:
+    """What came of a task, or its loss: where a user's function ran in it, that is to blame."""
     try:
         return future.result()
     except (ProcessExpired, BrokenProcessPool) as error:
-        says = f"the process ended while proving it: {error}"
-        lost = [Finished(str(place), fault=says) for place, _ in task]
-        return Proven(len(task), [], lost)
+        loss = loss_of(error)
+    lost = [_lost(settings, place, loss) for place, _ in task]
+    return Proven(len(task), [], lost)
+
+
+def _lost(settings: Settings, place: Place, loss: str) -> Finished:
+    if heuristic_of(settings.optimizer):
+        says = f"the process that ran {settings.optimizer} on this kernel {loss}"
+        return Finished(str(place), reason="heuristic-crashes", detail=says)
+    return Finished(str(place), fault=f"the process that proved it {loss}")
 
 
 # Certificates.

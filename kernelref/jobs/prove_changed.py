@@ -46,6 +46,7 @@ class Changed:
     differs: str = ""
     inherited: frozenset[tuple[str, Obligation]] = frozenset()
     reason: str = ""
+    detail: str = ""
     seconds: float = 0.0
 
 
@@ -69,7 +70,7 @@ def prove_changed(
         try:
             yield _proved(release, ast, choices, ask, opened, found)
         except Unsupported as error:
-            yield Changed(refused=found.refused, reason=error.reason)
+            yield Changed(refused=found.refused, reason=error.reason, detail=error.detail)
         finally:
             found.session.close()
 

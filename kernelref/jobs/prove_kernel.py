@@ -22,7 +22,7 @@ from kernelref.opt.rules.sets import RULE_SETS
 from kernelref.optimizers.dialect import translate
 from kernelref.optimizers.installed import InstalledOptimizer
 from kernelref.optimizers.interface import State
-from kernelref.optimizers.names import opened_release
+from kernelref.optimizers.names import heuristic_of, opened_release
 from kernelref.optimizers.reference import chosen_by, load_heuristic
 from kernelref.prove.certificate import certificate_to_json
 from kernelref.prove.generalise import Generalised, generalise
@@ -52,10 +52,10 @@ class Settings:
 class Finished:
     """What came of one kernel with one sequence of opts.
 
-    `reason`: why nothing was proved of it, by the name under which that is counted; `fault`:
-    what went wrong in kernelref. `blame` is the first opt that is refuted by itself. Of a changed
-    release `differs` says what the published one has otherwise, `inherited` what it is refuted in
-    as well. Units: `seconds`.
+    `reason`: why nothing was proved of it, by the name under which that is counted, and `detail`
+    in a sentence; `fault`: what went wrong in kernelref. `blame` is the first opt that is refuted
+    by itself. Of a changed release `differs` says what the published one has otherwise,
+    `inherited` what it is refuted in as well. Units: `seconds`.
     """
 
     kernel: str
@@ -63,6 +63,7 @@ class Finished:
     refused: tuple[tuple[Opt, str], ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     reason: str = ""
+    detail: str = ""
     fault: str = ""
     blame: str = ""
     seconds: float = 0.0
@@ -79,11 +80,13 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """A kernel after some opts, as a Subject; or why there is none."""
+    """A kernel after some opts, as a Subject; or why there is none, and after which."""
 
     subject: Subject | None
     refused: tuple[tuple[Opt, str], ...] = ()
     reason: str = ""
+    detail: str = ""
+    opts: tuple[Opt, ...] = ()
 
 
 def prove_kernel(settings: Settings, source: KernelSource) -> Iterator[Finished]:
@@ -103,9 +106,9 @@ def prove_kernel(settings: Settings, source: KernelSource) -> Iterator[Finished]
         for proposed in _proposals(settings, source, choices):
             yield _finish(settings, source, choices, name, proposed)
     except (OptBroke, KernelOptError) as error:
-        yield Finished(name, reason=f"{type(error).__name__} {error.check}")
+        yield Finished(name, reason=f"{type(error).__name__} {error.check}", detail=str(error))
     except Unsupported as error:
-        yield Finished(name, reason=error.reason)
+        yield Finished(name, reason=error.reason, detail=error.detail)
 
 
 def _dumping(portfolio: Portfolio, source: KernelSource) -> Portfolio:
@@ -127,7 +130,7 @@ def _changed(
     try:
         for one in prove_changed(release, ast, source, choices, settings.portfolio):
             yield Finished(
-                str(source.place), one.opts, one.refused, one.verdicts, one.reason,
+                str(source.place), one.opts, one.refused, one.verdicts, one.reason, one.detail,
                 blame=one.blame, seconds=one.seconds, differs=one.differs,
                 inherited=one.inherited,
             )  # fmt: skip
@@ -140,7 +143,9 @@ def _finish(
 ) -> Finished:
     subject = proposed.subject
     if subject is None:
-        return Finished(name, refused=proposed.refused, reason=proposed.reason)
+        return Finished(
+            name, proposed.opts, proposed.refused, reason=proposed.reason, detail=proposed.detail
+        )
     opts = subject.final.applied_opts
     begin = time.perf_counter()
     try:
@@ -202,23 +207,25 @@ def _proposals(settings: Settings, source: KernelSource, choices: Choices) -> It
         own = source.opts or ()
         for found in schedules(kernel, own, choices.opts, salt=salt, is_strict=False):
             yield _of_schedule(kernel, found)
-    elif settings.optimizer.startswith(f"{REFERENCE}:"):
+    elif heuristic := heuristic_of(settings.optimizer):
         kernel = Kernel.open(source.ast, choices.limits, choices.rules)
-        heuristic = load_heuristic(settings.optimizer.removeprefix(f"{REFERENCE}:"))
-        yield _of_schedule(kernel, Schedule(chosen_by(heuristic, kernel)))
+        yield _of_schedule(kernel, Schedule(chosen_by(load_heuristic(heuristic), kernel)))
     else:
         yield from _of_release(settings.optimizer, source, choices)
 
 
 def _of_schedule(opened: Kernel, found: Schedule) -> Proposed:
     if found.stop is not None:
-        return Proposed(None, found.refused, f"{type(found.stop).__name__} {found.stop.check}")
+        reason = f"{type(found.stop).__name__} {found.stop.check}"
+        applied = found.kernel.applied_opts
+        return Proposed(None, found.refused, reason, str(found.stop), applied)
     subject = Subject.of(opened, found.kernel.applied_opts)
     final = found.kernel
     # The ShapeTrackers are those that the schedule ended with, however it got there; all else must
     # follow from the opts that it says it applied, or it is not the kernel that would be proved.
     if replace(subject.final, sts=final.sts) != final:
-        return Proposed(None, found.refused, "hidden-steps")
+        says = "the kernel is not the one that the opts it says it applied make"
+        return Proposed(None, found.refused, "hidden-steps", says, final.applied_opts)
     if subject.final.sts != final.sts:
         subject = replace(subject, final_sts=final.sts)
     return Proposed(subject, found.refused)
@@ -252,11 +259,14 @@ def _of_states(
     try:
         subject = Subject.of(opened, after.applied_opts)
     except (KernelOptError, OptBroke) as error:
-        return Proposed(None, refused, f"reference-refuses {error.check}")
+        reason = f"reference-refuses {error.check}"
+        return Proposed(None, refused, reason, str(error), after.applied_opts)
     if subject.final.full_shape != after.full_shape or opened.full_shape != before.full_shape:
-        return Proposed(None, refused, "axes-differ")
+        says = f"the release has {after.full_shape}, the rules {subject.final.full_shape}"
+        return Proposed(None, refused, "axes-differ", says, after.applied_opts)
     if not len(before.buffers) == len(after.buffers) == len(opened.sts):
-        return Proposed(None, refused, "buffers-differ")
+        says = f"the release has {len(after.buffers)}, the rules {len(opened.sts)}"
+        return Proposed(None, refused, "buffers-differ", says, after.applied_opts)
     return Proposed(
         replace(
             subject,

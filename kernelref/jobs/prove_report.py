@@ -11,13 +11,17 @@ from kernelref.jobs.prove_kernel import Finished
 from kernelref.prove.certificate import verdict_to_json
 from kernelref.prove.verdict import Answer
 
+MOST_LEFT_OUT = 20
+"""How many of those of which nothing was stated are told one by one."""
+
 
 @dataclass(slots=True)
 class ProveReport:
     """Counts over all kernels and sequences.
 
     `kernels` counts (kernel, sequence) pairs of which obligations were stated; `left_out` those of
-    which none were, by reason. `engines` counts claims by the engine that proved them.
+    which none were, by reason, and `left_out_first` the first of them. `engines` counts claims by
+    the engine that proved them.
     """
 
     opts: str = "own"
@@ -32,6 +36,7 @@ class ProveReport:
     engines: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
+    left_out_first: list[dict[str, Any]] = field(default_factory=list)
     accepted_by_op: Counter[str] = field(default_factory=Counter)
     skipped_opts: Counter[str] = field(default_factory=Counter)
     differs: Counter[str] = field(default_factory=Counter)
@@ -44,6 +49,7 @@ class ProveReport:
     index_times: list[float] = field(default_factory=list)
     seconds: float = 0.0
     stopped_early: bool = False
+    interrupted: bool = False
 
     def add(self, done: Finished) -> None:
         """Count one kernel with one sequence."""
@@ -52,7 +58,7 @@ class ProveReport:
             self.faults.append(f"{done.kernel}: {done.fault}")
             return
         if done.reason:
-            self.left_out[done.reason] += 1
+            self._leave_out(done)
             return
         self.kernels += 1
         self.times.append(done.seconds)
@@ -88,6 +94,18 @@ class ProveReport:
                     **verdict_to_json(verdict),
                     "blame": done.blame if verdict.answer is Answer.REFUTED else "",
                     "inherited": is_inherited,
+                }
+            )
+
+    def _leave_out(self, done: Finished) -> None:
+        self.left_out[done.reason] += 1
+        if len(self.left_out_first) < MOST_LEFT_OUT:
+            self.left_out_first.append(
+                {
+                    "kernel": done.kernel,
+                    "opts": [[opt.op.value, opt.axis, opt.amt] for opt in done.opts],
+                    "reason": done.reason,
+                    "detail": done.detail,
                 }
             )
 
@@ -127,6 +145,7 @@ class ProveReport:
             "inherited": self.inherited,
             "differs": dict(sorted(self.differs.items())),
             "left_out": dict(sorted(self.left_out.items())),
+            "left_out_first": list(self.left_out_first),
             "by_obligation": {k: dict(sorted(v.items())) for k, v in self.by_obligation.items()},
             "engines": dict(sorted(self.engines.items())),
             "median_ms": _ms(median(self.times)) if self.times else 0.0,
@@ -136,6 +155,7 @@ class ProveReport:
             "skipped_opts": dict(sorted(self.skipped_opts.items())),
             "seconds": round(self.seconds, 3),
             "stopped_early": self.stopped_early,
+            "interrupted": self.interrupted,
             "unreadable": list(self.unreadable),
             "faults": list(self.faults),
             "generalised": list(self.generalised),

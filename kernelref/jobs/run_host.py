@@ -6,14 +6,12 @@ process down costs that kernel alone.
 
 from __future__ import annotations
 
-import multiprocessing
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 
-from pebble import ProcessExpired, ProcessPool
+from pebble import ProcessExpired
 
 from kernelref.cases.case import Case
 from kernelref.cases.lines import Line
@@ -21,6 +19,7 @@ from kernelref.cases.sources import KernelSource, Place, Unreadable, read_at
 from kernelref.codegen.target import Target
 from kernelref.errors import DeviceError, KernelOptError, Unsupported
 from kernelref.jobs.choices import choices_for
+from kernelref.jobs.lasting_pool import LastingPool, loss_of
 from kernelref.jobs.opt_choice import OptChoice
 from kernelref.jobs.orphan import begin_worker
 from kernelref.jobs.run_beside import beside_published
@@ -31,15 +30,13 @@ from kernelref.jobs.run_report import Ending, Pair
 from kernelref.jobs.run_schedules import Schedule, schedules
 from kernelref.jobs.run_subject import Subject
 from kernelref.opt.kernel import Kernel
+from kernelref.optimizers.names import heuristic_of
 from kernelref.optimizers.reference import chosen_by, load_heuristic
 from kernelref.run.devices import INTERPRETER
 from kernelref.run.interp.device import launch_program
 from kernelref.run.outcome import Outcome
 
 TASK_SECONDS = 1800.0
-
-MOST_TRIES = 3
-"""How often a task is given out where the pool is lost with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +143,7 @@ def _prepare(
 def _schedules(
     settings: Settings, source: KernelSource, kernel: Kernel, choice: OptChoice
 ) -> Iterator[Schedule]:
-    _, _, heuristic = settings.optimizer.partition(":")
+    heuristic = heuristic_of(settings.optimizer)
     if heuristic:
         yield Schedule(chosen_by(load_heuristic(heuristic), kernel))
         return
@@ -192,78 +189,40 @@ def _told(prepared: Prepared) -> Prepared:
     return judged(prepared, result)
 
 
-class HostPool:
+class HostPool(LastingPool[Settings, Task, Answer]):
     """Processes that do tasks, at most a few of them waiting. Use as a context manager."""
 
     def __init__(self, settings: Settings, *, processes: int) -> None:
-        self._settings = settings
-        self._processes = processes
-        self._pool = self._new_pool()
-
-    def __enter__(self) -> HostPool:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._pool.stop()  # type: ignore[no-untyped-call]  # pebble leaves it without types
-        self._pool.join()
-
-    def _new_pool(self) -> ProcessPool:
-        context = multiprocessing.get_context("spawn")
-        return ProcessPool(self._processes, context=context, initializer=begin_worker)
+        super().__init__(
+            work, settings, processes=processes, begin=begin_worker, seconds=TASK_SECONDS
+        )
 
     def map(self, tasks: Iterable[Task]) -> Iterator[Answer]:
-        """The answers, in the order in which they come; tasks are taken lazily.
-
-        A process that is gone before the pool heard which task it took breaks the pool: there is
-        a new one then, and what was under way is tried again.
-        """
-        active: dict[Future[Answer], Task] = {}
-        source = iter(tasks)
-        again: list[Task] = []
-        tries: Counter[int] = Counter()
-        while True:
-            while len(active) < 2 * self._processes:
-                task = again.pop() if again else next(source, None)
-                if task is None:
-                    break
-                active[self._schedule(task)] = task
-            if not active:
-                return
-            for future in wait(active, return_when=FIRST_COMPLETED).done:
-                task = active.pop(future)
-                tries[id(task)] += 1
-                if _is_pool_lost(future) and tries[id(task)] < MOST_TRIES:
-                    again.append(task)
-                    continue
-                del tries[id(task)]
-                yield self._answer(task, future)
-
-    def _schedule(self, task: Task) -> Future[Answer]:
-        if not self._pool.active:
-            self.__exit__()
-            self._pool = self._new_pool()
-        future: Future[Answer] = self._pool.schedule(
-            work, args=(self._settings, task), timeout=TASK_SECONDS
-        )
-        return future
+        """The answers, in the order in which they come; tasks are taken lazily."""
+        for task, future in self.ended(tasks):
+            yield self._answer(task, future)
 
     def _answer(self, task: Task, future: Future[Answer]) -> Answer:
         """The answer of a task, or what its loss means for its kernels."""
         try:
             return future.result()
-        except ProcessExpired as error:
-            reason = f"the host process ended with code {error.exitcode}"
-        except BrokenProcessPool:
-            reason = f"the host process ended at once, {MOST_TRIES} times"
+        except (ProcessExpired, BrokenProcessPool) as error:
+            loss = loss_of(error)
+            if task.is_run and heuristic_of(self._settings.optimizer):
+                return self._lost(task, lambda pair: _crash(pair, self._settings, loss))
+            reason = f"the host process {loss}"
         except TimeoutError:
             reason = f"the host took more than {TASK_SECONDS:.0f} s"
-        answer = Answer(read=len(task.places))
+        return self._lost(task, lambda pair: failed(pair, DeviceError(reason)))
+
+    def _lost(self, task: Task, ending: Callable[[Pair], Ending]) -> Answer:
+        answer = Answer(read=len(task.places), round=task.round)
         for place, _ in task.places:
-            answer.prepared += [
-                failed(pair, DeviceError(reason)) for pair in _pairs(self._settings, place)
-            ]
+            answer.prepared += map(ending, _pairs(self._settings, place))
         return answer
 
 
-def _is_pool_lost(future: Future[Answer]) -> bool:
-    return isinstance(future.exception(), BrokenProcessPool)
+def _crash(pair: Pair, settings: Settings, loss: str) -> Ending:
+    """What a user's heuristic is told when the process that it ran in is gone."""
+    detail = f"the process that ran {settings.optimizer} on this kernel {loss}"
+    return Ending(pair, Outcome.CRASH, detail, reason="heuristic")

@@ -119,13 +119,24 @@ def selftest(request: SelftestRequest, progress: Progress = silent) -> SelftestR
         running = under_fuzz(chosen, request.jobs or 1)
         return _collected(report, chosen, running, started, progress)
     progress(0, len(chosen), "asking the code as it is")
+    report = SelftestReport()
+    return _collected(report, chosen, _asked(request, chosen, report), started, progress)
+
+
+def _asked(
+    request: SelftestRequest, chosen: list[Mutant], report: SelftestReport
+) -> Iterator[Kill]:
+    """Each mutant with what notices it, once the code as it is has answered."""
     suite = make_suite(probes_of(chosen), is_whole=not request.is_quick)
-    report = SelftestReport(questions=len(suite.questions), states=len(suite.states))
-    processes = request.jobs or os.cpu_count() or 1
-    running = kills(
-        chosen, MUTANTS, suite, processes=processes, only=request.is_quick, proves=request.proves
+    report.questions, report.states = len(suite.questions), len(suite.states)
+    yield from kills(
+        chosen,
+        MUTANTS,
+        suite,
+        processes=request.jobs or os.cpu_count() or 1,
+        only=request.is_quick,
+        proves=request.proves,
     )
-    return _collected(report, chosen, running, started, progress)
 
 
 def _collected(

@@ -13,6 +13,11 @@ from kernelref.optimizers.reference import ReferenceOptimizer, load_heuristic
 from kernelref.optimizers.releases import checkout, release
 
 
+def heuristic_of(name: str) -> str:
+    """MODULE:FUNCTION of a user's heuristic; "" for every other optimizer."""
+    return name.removeprefix("reference:") if name.startswith("reference:") else ""
+
+
 def open_optimizer(name: str, *, rules: RuleSet = SOUND, timeout: float = 60.0) -> Optimizer:
     """The optimizer of that name; `rules` are the reference's, a release has its own.
 
@@ -21,9 +26,8 @@ def open_optimizer(name: str, *, rules: RuleSet = SOUND, timeout: float = 60.0) 
     """
     if name == "reference":
         return ReferenceOptimizer(rules)
-    if name.startswith("reference:"):
-        heuristic = load_heuristic(name.removeprefix("reference:"))
-        return ReferenceOptimizer(rules, heuristic, name=name)
+    if heuristic := heuristic_of(name):
+        return ReferenceOptimizer(rules, load_heuristic(heuristic), name=name)
     if name.startswith("tinygrad=="):
         return InstalledOptimizer(release(name.removeprefix("tinygrad==")), timeout=timeout)
     if name.startswith("tinygrad@"):

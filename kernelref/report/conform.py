@@ -30,6 +30,8 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
     for name in ("unsupported", "deviations"):
         if report[name]:
             yield f"{name}: {in_one_line(report[name])}"
+    if report["interrupted"]:
+        yield "stopped early: interrupted"
     if report["findings_total"]:
         yield f"{report['findings_total']:,} findings:"
         yield from columns(_row(finding) for finding in report["findings"][:MOST_FINDINGS])

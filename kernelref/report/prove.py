@@ -10,6 +10,7 @@ from kernelref.jobs.prove_report import ProveReport
 from kernelref.report.text import columns, counts, duration, in_one_line
 
 MOST_FINDINGS = 20
+MOST_LEFT_OUT = 5
 ANSWERS = ("PROVED", "REFUTED", "UNKNOWN", "UNSUPPORTED")
 
 
@@ -31,6 +32,7 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
         yield f"unsupported: {in_one_line(found['unsupported_reasons'])}"
     if found["left_out"]:
         yield f"left out: {in_one_line(found['left_out'])}"
+        yield from columns(map(_left_out, found["left_out_first"][:MOST_LEFT_OUT]))
     if found["differs"]:
         yield f"otherwise than the release: {in_one_line(found['differs'])}"
     if found["inherited"]:
@@ -43,7 +45,8 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     if found["skipped_opts"]:
         yield f"opts refused and skipped: {in_one_line(found['skipped_opts'])}"
     if found["stopped_early"]:
-        yield "stopped early: the budget was spent"
+        why = "interrupted" if found["interrupted"] else "the budget was spent"
+        yield f"stopped early: {why}"
     for fault in found["faults"]:
         yield f"fault of kernelref: {fault}"
     for one in found["generalised"]:
@@ -60,9 +63,17 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
             yield f"  and {len(findings) - MOST_FINDINGS:,} more (--json lists them all)"
 
 
+def _left_out(one: dict[str, Any]) -> tuple[str, str]:
+    return f"{one['kernel']} {_opts(one)}".strip(), one["detail"] or one["reason"]
+
+
+def _opts(told: dict[str, Any]) -> str:
+    return " ".join(f"{op}({axis}, {amt})" for op, axis, amt in told.get("opts", ()))
+
+
 def _row(finding: dict[str, Any]) -> tuple[str, str, str]:
-    opts = " ".join(f"{op}({axis}, {amt})" for op, axis, amt in finding.get("opts", ()))
-    where = f"{finding.get('kernel', '')} {finding['step']} {finding['obligation']} {opts}".strip()
+    where = f"{finding.get('kernel', '')} {finding['step']} {finding['obligation']}"
+    where = f"{where} {_opts(finding)}".strip()
     blame = f"{finding['blame']}: " if finding.get("blame") else ""
     if finding.get("inherited"):
         blame = f"as the release itself: {blame}"

@@ -18,6 +18,8 @@ def _lines(report: SelftestReport) -> Iterator[str]:
     told = report.as_json()
     yield f"{told['mutants']:,} mutants in {duration(report.seconds)}"
     yield f"  {in_one_line({name.replace('_', ' '): told[name] for name in STATUSES})}"
+    if report.interrupted:
+        yield "stopped early: interrupted"
     noticed = told["killed"] + told["conform_only"]
     alive = noticed + told["survived"]
     if alive:

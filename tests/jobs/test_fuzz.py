@@ -70,6 +70,16 @@ def test_a_heuristic_of_a_user_is_put_through_the_same(tmp_path, monkeypatch):
     sys.modules.pop("mine", None)
 
 
+def test_a_heuristic_that_ends_its_process_is_blamed(tmp_path, monkeypatch):
+    (tmp_path / "fatal.py").write_text(
+        "import os\ndef killed(kernel):\n    os.kill(os.getpid(), 9)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    report = fuzz(FuzzRequest(cases=1, jobs=1, optimizer="reference:fatal:killed"))
+    assert report["outcomes"] == {"CRASH": 1}
+    assert report["findings"][0]["kind"] == "CRASH (heuristic) at opts: no opts"
+
+
 def test_a_store_of_another_campaign_is_refused(tmp_path):
     fuzz(FuzzRequest(cases=1, jobs=1, store=tmp_path))
     with pytest.raises(InvalidInput, match="another seed"):

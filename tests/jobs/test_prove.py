@@ -12,7 +12,10 @@ import pytest
 from kernelref.cases.corpus import corpus_root
 from kernelref.errors import InvalidInput
 from kernelref.jobs.prove import ProveRequest, check_certificate, prove_kernels
+from kernelref.jobs.prove_kernel import Finished
+from kernelref.jobs.prove_report import ProveReport
 from kernelref.prove.portfolio import ENGINES
+from kernelref.report.prove import summary
 from tests.shared_bugs import KERNEL_FILES, kernel_file
 
 CORPUS = ("corpus",)
@@ -140,6 +143,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernelref.opt.axis import AxisType
+from kernelref.opt.opt import Opt, OptOps
 
 
 def retyped(kernel):
@@ -149,6 +153,10 @@ def retyped(kernel):
         for axis in kernel.axes
     ]
     return replace(kernel, axes=tuple(axes))
+
+
+def illegal(kernel):
+    return [Opt(OptOps.UPCAST, 0, 7)]
 
 
 def leaving(kernel):
@@ -173,3 +181,37 @@ def test_a_heuristic_that_tampers_or_ends_the_process_is_never_proved(
     told = report.as_json()
     assert told["proved"] == 0
     assert told["left_out"] or told["faults"]
+
+
+@pytest.mark.parametrize(
+    ("name", "reason", "says"),
+    [
+        ("illegal", "OptBroke asks-for-illegal-opt", "UPCAST(0, 7) refused by amount-divides"),
+        ("killed", "heuristic-crashes", "ran reference:tampering:killed on this kernel was killed"),
+        ("leaving", "OptBroke heuristic-fails", "SystemExit"),
+    ],
+)
+def test_a_heuristic_to_blame_is_blamed_kernel_by_kernel(
+    name: str, reason: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tampering.py").write_text(HEURISTICS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    paths = [str(corpus_root() / "seeds" / f"{name}.json") for name in ("dot", "matmul")]
+    report = prove_kernels(ProveRequest(tuple(paths), optimizer=f"reference:tampering:{name}"))
+    told = report.as_json()
+    assert told["left_out"] == {reason: 2}
+    assert told["faults"] == []
+    assert sorted(one["kernel"] for one in told["left_out_first"]) == paths
+    assert all(one["reason"] == reason for one in told["left_out_first"])
+    assert all(says in one["detail"] for one in told["left_out_first"])
+    lines = summary(report).splitlines()
+    assert all(any(path in line and says in line for line in lines) for path in paths)
+
+
+def test_of_many_that_are_left_out_the_first_are_told() -> None:
+    report = ProveReport()
+    for number in range(30):
+        report.add(Finished(f"k:{number}", reason="images", detail="of a kind"))
+    told = report.as_json()
+    assert told["left_out"] == {"images": 30}
+    assert [one["kernel"] for one in told["left_out_first"]] == [f"k:{n}" for n in range(20)]

@@ -168,6 +168,32 @@ def test_a_task_that_always_loses_the_pool_ends(tmp_path):
     assert "at once, 3 times" in ending.detail
 
 
+def test_a_heuristic_that_ends_its_process_is_blamed(tmp_path, monkeypatch):
+    (tmp_path / "fatal.py").write_text(
+        "import os\ndef killed(kernel):\n    os.kill(os.getpid(), 9)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    path = case_file(tmp_path, "one", ADD)
+    optimizer = "reference:fatal:killed"
+    found = run_kernels(RunRequest((str(path),), jobs=1, devices=INTERP, optimizer=optimizer))
+    assert found.outcomes == {"CRASH": 1}
+    assert found.harness_errors == 0
+    (ending,) = found.findings
+    assert ending.reason == "heuristic"
+    says = "the process that ran reference:fatal:killed on this kernel was killed by SIGKILL"
+    assert ending.detail == says
+
+
+def test_a_task_of_a_later_round_is_not_read_again_when_it_is_lost(tmp_path):
+    task = Task(((Place(case_file(tmp_path, "one", ADD)), None),), is_run=True, round=3)
+    future = Future()
+    future.set_exception(TimeoutError())
+    with HostPool(Settings(0, "own", None, None, (POCL,)), processes=1) as pool:
+        pool._schedule = lambda task: future
+        (answer,) = pool.map([task])
+    assert answer.round == 3
+
+
 def test_lines_come_with_their_places(tmp_path):
     dump, case = tmp_path / "a.txt", case_file(tmp_path, "case", ADD)
     dump.write_text("one\n\ntwo\nthree\n")
