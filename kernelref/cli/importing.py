@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from kernelref.cli import options
-from kernelref.cli.exits import Exit
+from kernelref.cli.exits import Exit, unreadable
 
 
 def import_log(
@@ -31,13 +32,17 @@ def import_log(
     ] = "opencl",
     json: options.Json = False,
 ) -> Exit:
-    """Write one JSON case for each line of a search log."""
+    """Write one JSON case for each line of a search log that can be read.
+
+    Lines that cannot be read are named on stderr and end in 2; the others are written all the same.
+    """
     from kernelref.cli.output import print_json
     from kernelref.cli.progress import progress
     from kernelref.jobs.import_log import import_lines
+    from kernelref.report.importing import summary
 
     with progress("import") as report_progress:
-        written = import_lines(
+        report = import_lines(
             log,
             out,
             lines=line,
@@ -46,7 +51,12 @@ def import_log(
             progress=report_progress,
         )
     if json:
-        print_json({"verb": "import", "written": len(written), "cases": written})
+        print_json(report.as_json())
     else:
-        print(*written, sep="\n")
-    return Exit.CLEAN if written else Exit.NOTHING_DONE
+        print(*report.cases, sep="\n")
+        print(summary(report), file=sys.stderr)
+    if report.interrupted:
+        raise KeyboardInterrupt
+    if report.unreadable:
+        return unreadable(report.unreadable)
+    return Exit.CLEAN if report.cases else Exit.NOTHING_DONE

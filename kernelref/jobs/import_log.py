@@ -2,15 +2,45 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from kernelref.cases.case import Case, Expect, write_case
 from kernelref.cases.corpus import slug
-from kernelref.cases.sources import KernelSource, Place, list_kernels, read_kernels
+from kernelref.cases.sources import KernelSource, Place, Unreadable, list_kernels, read_kernels
 from kernelref.errors import InvalidInput, Unsupported
 from kernelref.jobs.choices import limits_of, rules_of
 from kernelref.jobs.progress import Progress, silent
+from kernelref.jobs.writable import check_folder
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """What became of the lines: `cases` are the files that were written.
+
+    `unsupported` counts by reason the lines that are outside of what is modelled.
+    """
+
+    lines: int = 0
+    cases: list[str] = field(default_factory=list)
+    unsupported: Counter[str] = field(default_factory=Counter)
+    unreadable: list[str] = field(default_factory=list)
+    interrupted: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """The object that `import --json` prints."""
+        return {
+            "verb": "import",
+            "lines": self.lines,
+            "written": len(self.cases),
+            "cases": list(self.cases),
+            "unsupported": dict(sorted(self.unsupported.items())),
+            "unreadable": list(self.unreadable),
+            "interrupted": self.interrupted,
+        }
 
 
 def import_lines(
@@ -21,56 +51,82 @@ def import_lines(
     rules: str = "tinygrad-0.9.1",
     limits: str = "opencl",
     progress: Progress = silent,
-) -> list[str]:
-    """Write one case for each line of `log`, or for `lines` of it, and return the files.
+) -> ImportReport:
+    """Write one case for each line of `log`, or for `lines` of it, that can be read.
 
-    A release applied the opts of its own log, so under its rules they must be legal; under `sound`
-    either is right.
-    Raises: InvalidInput for lines that could not be read, after all others were written.
+    A line that cannot is told, and costs itself alone: a search that was stopped leaves half a line
+    behind. A release applied the opts of its own log, so under its rules they must be legal; under
+    `sound` either is right.
+    Raises: InvalidInput for arguments, and where nothing can be written.
     """
+    check_folder(out, "--out")
     places = _chosen(list_kernels([log]), lines, log)
-    own_rules, own_limits = rules_of(rules).name, limits_of(limits)
-    expect = Expect(legal=None if rules == "sound" else True)
+    case = Case(
+        (),
+        rules=rules_of(rules).name,
+        limits=limits_of(limits),
+        expect=Expect(legal=None if rules == "sound" else True),
+    )
+    report = ImportReport()
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        for path, source in zip(_files(places, out), read_kernels(places), strict=True):
+            _take(report, source, case, path)
+            progress(report.lines, len(places), source.name)
+    except KeyboardInterrupt:
+        # What is written is still told; the command line ends with its own code.
+        report.interrupted = True
+    return report
+
+
+def _take(report: ImportReport, source: KernelSource | Unreadable, model: Case, path: Path) -> None:
+    """Write the case of one line, or say why there is none."""
+    report.lines += 1
+    if isinstance(source, KernelSource):
+        place = source.place
+        case = replace(
+            model,
+            ast=source.ast,
+            title=f"{place.path.name} line {place.line}",
+            origin=str(place),
+            opts=source.opts or (),
+        )
+        _write(case, path)
+        report.cases.append(str(path))
+    elif isinstance(source.error, Unsupported):
+        report.unsupported[source.error.reason] += 1
+    else:
+        report.unreadable.append(str(source.error))
+
+
+def _files(places: Sequence[Place], out: Path) -> list[Path]:
+    """A file for each place, none twice: a name is cut where it is long."""
+    taken: dict[str, Place] = {}
+    for place in places:
+        name = own = slug(place.name)
+        count = 1
+        while name in taken:
+            count += 1
+            name = f"{own}-{count}"
+        taken[name] = place
+    return [out / f"{name}.json" for name in taken]
+
+
+def _write(case: Case, path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_case(case, path)
     except OSError as error:
-        raise InvalidInput(error.strerror or "no folder", where=f"--out {out}") from None
-    written: list[str] = []
-    faults: list[InvalidInput | Unsupported] = []
-    for done, source in enumerate(read_kernels(places), 1):
-        if isinstance(source, KernelSource):
-            case = Case(
-                source.ast,
-                title=f"{source.place.path.name} line {source.place.line}",
-                origin=str(source.place),
-                opts=source.opts or (),
-                rules=own_rules,
-                limits=own_limits,
-                expect=expect,
-            )
-            path = out / f"{slug(source.name)}.json"
-            try:
-                write_case(case, path)
-            except OSError as error:
-                raise InvalidInput(error.strerror or "not written", where=str(path)) from None
-            written.append(str(path))
-        else:
-            faults.append(source.error)
-        progress(done, len(places), source.name)
-    if faults:
-        message = f"{len(faults)} of {len(places)} lines cannot be read, the first: {faults[0]}"
-        raise InvalidInput(message, where=log)
-    return written
+        raise InvalidInput(error.strerror or "not written", where=str(path)) from None
 
 
 def _chosen(places: list[Place], lines: Sequence[int] | None, log: str) -> list[Place]:
     """The places on these lines, or all that are lines of text."""
-    text = {place.line: place for place in places if place.line is not None}
+    text = [place for place in places if place.line is not None]
     if not text:
         raise InvalidInput("no text dump", where=log)
     if lines is None:
-        return list(text.values())
-    missing = [line for line in lines if line not in text]
+        return text
+    missing = sorted(set(lines) - {place.line for place in text})
     if missing:
         raise InvalidInput(f"no kernel on line {missing[0]}", where=log)
-    return [text[line] for line in lines]
+    return [place for place in text if place.line in lines]

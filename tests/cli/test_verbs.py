@@ -211,6 +211,21 @@ def test_import_makes_cases_that_show_can_read(tmp_path):
     assert one.object["written"] == 1
 
 
+def test_import_writes_what_can_be_read_and_names_the_rest(tmp_path):
+    log = tmp_path / "search.log"
+    log.write_text(f"({LINE}, [])\n({LINE}, [\n")
+    ended = command("import", log, "--out", tmp_path / "cases", "--json")
+    assert ended.code == Exit.BAD_INPUT
+    assert ended.object.keys() == documented("import")
+    assert (ended.object["lines"], ended.object["written"]) == (2, 1)
+    assert len(ended.object["unreadable"]) == 1
+    assert f"{log}:2:" in ended.err
+    told = command("import", log, "--out", tmp_path / "cases")
+    assert told.out.splitlines() == ended.object["cases"]
+    assert "1 case of 2 lines; unreadable: 1" in told.err
+    assert told.code == Exit.BAD_INPUT
+
+
 def test_doctor_says_what_is_here_and_what_is_skipped():
     ended = command("doctor", "--json")
     assert ended.code == Exit.CLEAN
