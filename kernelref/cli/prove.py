@@ -83,6 +83,8 @@ def prove(
     from kernelref.report.prove import check_summary, summary
 
     if check is not None:
+        if kernels or certificate or smt2:
+            raise InvalidInput("goes without KERNELS, --certificate and --smt2", where="--check")
         checked = check_certificate(check)
         if json:
             print_json(checked.as_json())

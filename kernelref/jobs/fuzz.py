@@ -29,6 +29,7 @@ from kernelref.jobs.fuzz_devices import DeviceRung
 from kernelref.jobs.fuzz_work import DaskExecutor, process_pool, work
 from kernelref.jobs.progress import Progress, silent
 from kernelref.jobs.run import target_named
+from kernelref.jobs.writable import check_folder
 from kernelref.opt.opt import Opt
 from kernelref.optimizers.names import open_optimizer
 from kernelref.run.devices import DEFAULT_DEVICE, INTERPRETER, device_kind, report
@@ -64,6 +65,8 @@ def fuzz(request: FuzzRequest, progress: Progress = silent) -> dict[str, Any]:
 
     Raises: InvalidInput, DeviceError, ReleaseMissingError; Unsupported when no kernel is usable.
     """
+    if request.store is not None:
+        check_folder(request.store, "--store")
     open_optimizer(request.optimizer).close()
     with tempfile.TemporaryDirectory(prefix="kernelref-fuzz-") as scratch:
         plan = Plan(

@@ -21,11 +21,12 @@ from kernelref.errors import InvalidInput, Unsupported
 from kernelref.jobs.choices import limits_of, rules_of
 from kernelref.jobs.collector import begin_busy_worker
 from kernelref.jobs.lasting_pool import LastingPool, loss_of
-from kernelref.jobs.opt_choice import parse_opts
+from kernelref.jobs.opt_choice import Actions, parse_opts
 from kernelref.jobs.progress import Progress, silent
 from kernelref.jobs.prove_kernel import Finished, Settings, prove_kernel
 from kernelref.jobs.prove_report import ProveReport
 from kernelref.jobs.run import target_named, with_lines
+from kernelref.jobs.writable import check_file, check_folder
 from kernelref.optimizers.names import heuristic_of
 from kernelref.prove.certificate import read_certificate, write_certificate
 from kernelref.prove.portfolio import CHECKING, ENGINES, portfolio_of
@@ -97,7 +98,13 @@ def _target(request: ProveRequest) -> Target:
 
 def prove_kernels(request: ProveRequest, progress: Progress = silent) -> ProveReport:
     """Prove the kernels. Raises: InvalidInput; a kernel's own failure is part of the report."""
-    parse_opts(request.opts)
+    choice = parse_opts(request.opts)
+    if request.certificate is not None:
+        check_file(request.certificate, "--certificate")
+        if isinstance(choice, Actions):
+            raise InvalidInput("of one sequence of opts, not of many", where="--certificate")
+    if request.smt2 is not None:
+        check_folder(request.smt2, "--smt2")
     if request.rules is not None:
         rules_of(request.rules)
     if request.limits is not None:
@@ -150,12 +157,20 @@ def _prove(
             for finished in found.finished:
                 report.add(finished)
                 if request.certificate is not None and finished.certificate is not None:
-                    write_certificate(finished.certificate, request.certificate)
+                    _keep(finished.certificate, request.certificate)
             done += len(found.finished) + len(found.unreadable)
             progress(done, len(places), f"{report.refuted} refuted, {report.unproved} open")
             if request.budget is not None and time.perf_counter() - begin > request.budget:
                 report.stopped_early = done < len(places)
                 return
+
+
+def _keep(certificate: Any, path: Path) -> None:
+    try:
+        write_certificate(certificate, path)
+    except OSError as error:
+        message = error.strerror or "cannot be written"
+        raise InvalidInput(message, where=f"--certificate {path}") from None
 
 
 def _work(settings: Settings, items: Iterable[Item], processes: int) -> Generator[Proven]:
