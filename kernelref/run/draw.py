@@ -73,11 +73,24 @@ def _integers(
     if near is not None:
         first, last = max(near.low, values.low), min(near.high, values.high)
         if first <= last and last - first < 2**62:
-            begin = math.ceil(first)
-            hits = random.integers(begin, max(math.floor(last), begin) + 1, count)
-            is_hit = random.integers(0, 2, count) == 0
-            drawn = np.where(is_hit, semantics.convert(hits, INT64, dtype), drawn)
+            hits = _between(random, count, dtype, math.ceil(first), math.floor(last))
+            drawn = np.where(random.integers(0, 2, count) == 0, hits, drawn)
     return drawn
+
+
+def _between(random: np.random.Generator, count: int, dtype: DType, low: int, high: int) -> Array:
+    """Integers from `low` to `high`, or `low` where that is more; no other than `dtype` holds.
+
+    A range is kept in floats: 2**63 stands for the largest long, too.
+    """
+    if dtype.is_int:
+        least, most = int(dtype.lowest), int(dtype.highest)
+        low, high = max(least, min(low, most)), min(high, most)
+    steps = random.integers(0, max(high - low, 0) + 1, count)
+    if dtype.is_int:
+        # Both wrap to the width of the dtype, so that the sum is right though `steps` may not fit.
+        return np.full(count, low, dtype.numpy) + steps.astype(dtype.numpy)
+    return semantics.convert(low + steps.astype(np.float64), DOUBLE, dtype)
 
 
 def _bits_and_extremes(random: np.random.Generator, count: int, dtype: DType) -> Array:

@@ -11,10 +11,11 @@ from kernelref.ir.ast import Alu, Ast, Cast, Load, Op, Store, postorder
 from kernelref.ir.builder import buffer, constant, kernel
 from kernelref.ir.dtype import BFLOAT16, DOUBLE, FLOAT, HALF, INT8, INT32, SCALARS, UINT8, DType
 from kernelref.ir.shapetracker import ShapeTracker
+from kernelref.run.draw import draw
 from kernelref.run.errorbound import BoundedArithmetic, unit_of
 from kernelref.run.inputs import Domain, make_inputs, plan_inputs
 from kernelref.run.oracle import Oracle
-from kernelref.run.ranges import Range, analyse
+from kernelref.run.ranges import Range, analyse, whole_range
 from kernelref.run.tolerance import Rung
 from tests.run.random_ast import RandomAst
 
@@ -160,3 +161,19 @@ def test_the_analysis_bounds_every_value_and_sees_every_rounding() -> None:
 def test_units_are_half_ulps() -> None:
     assert [unit_of(d) for d in (HALF, BFLOAT16, FLOAT, DOUBLE)] == [2**-11, 2**-8, 2**-24, 2**-53]
     assert BoundedArithmetic().accuracy.units(None, HALF) == 1
+
+
+@pytest.mark.parametrize("dtype", [d for d in SCALARS if d.is_int], ids=str)
+def test_what_is_compared_with_the_ends_of_a_dtype_is_drawn(dtype: DType) -> None:
+    whole = whole_range(dtype)
+    for end, name in ((whole.low, dtype.lowest), (whole.high, dtype.highest)):
+        drawn = draw(np.random.default_rng(1), 200, dtype, whole, Range(end, end))
+        assert drawn.dtype == dtype.numpy
+        assert 60 < np.count_nonzero(drawn == drawn.dtype.type(name)), f"{name} is hardly drawn"
+
+
+def test_a_range_wider_than_a_signed_dtype_is_drawn_whole() -> None:
+    near = Range(-100, 100)
+    drawn = draw(np.random.default_rng(1), 1000, INT8, near, near)
+    assert drawn.min() < -90 and drawn.max() > 90
+    assert abs(int(drawn.min())) <= 100 and int(drawn.max()) <= 100
