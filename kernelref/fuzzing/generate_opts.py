@@ -36,6 +36,7 @@ RAW_AXES = (0, 1, 2, 3, 4, 5, 6, 9, -1, -2, None)
 RAW_AMOUNTS = (0, 2, 4, 3, 8, 16, 7, 32, 64, 1, -1, -4, 256, 1024, 1 << 20, None)
 QUESTIONS = 8
 """The most that one opt takes to be chosen."""
+FEW_UPCAST = 32
 MOST_UPCAST = 128
 MOST_WORK_ITEMS = 512
 
@@ -118,13 +119,15 @@ def walk(
     `known` are sequences to draw from and change.
     """
     refused: list[Tried] = []
+    # A copy of the kernel for every register: the largest ones cost as much as all others together.
+    registers = MOST_UPCAST if chooser.integer(0, 4) == 4 else FEW_UPCAST
     sequence = list(chooser.choice(known)) if known else []
     for _ in range(tries * length):
         opt = next_opt(chooser, kernel, sequence, memory)
         answer = kernel.attempt(opt)
         if not isinstance(answer, Kernel):
             refused.append(Tried(kernel, opt, answer))
-        elif is_moderate(answer):
+        elif is_moderate(answer, registers):
             kernel = answer
         if len(kernel.applied_opts) >= length:
             break
@@ -133,7 +136,7 @@ def walk(
     return Walk(kernel, tuple(refused))
 
 
-def is_moderate(kernel: Kernel) -> bool:
+def is_moderate(kernel: Kernel, registers: int = MOST_UPCAST) -> bool:
     """Not more registers or work-items than a test should wait for."""
     upcast = work_items = 1
     for axis in kernel.axes:
@@ -143,7 +146,7 @@ def is_moderate(kernel: Kernel) -> bool:
             upcast *= axis.extent
         elif axis.type not in (AxisType.GLOBAL, AxisType.REDUCE):
             work_items *= axis.extent
-    return upcast <= MOST_UPCAST and work_items <= MOST_WORK_ITEMS
+    return upcast <= registers and work_items <= MOST_WORK_ITEMS
 
 
 def next_opt(
