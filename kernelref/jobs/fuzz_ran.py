@@ -20,10 +20,10 @@ RUNS_ON_DEVICES = frozenset({Outcome.PASS, Outcome.WRONG_VALUE, Outcome.UNWRITTE
 
 
 def subject_of(attempt: Attempt, case: Case) -> Subject:
-    """A case with its inputs. Raises: Unsupported; InvalidInput."""
+    """A case with its inputs, those that its file draws. Raises: Unsupported; InvalidInput."""
     place = Place(Path(str(attempt.number)))
     source = KernelSource(place, case.ast, None, Dialect.V0_9_1, case)
-    return Subject.of(source, seed=attempt.number)
+    return Subject.of(source, seed=0)
 
 
 def not_run(items: Iterable[Prepared]) -> tuple[str, ...]:
