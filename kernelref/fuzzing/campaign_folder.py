@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
+import re
 from pathlib import Path
 
 from kernelref.cases.corpus import slug
@@ -53,13 +55,21 @@ class Folder:
 
     def keep(self, key: str, case: str) -> Path:
         """Write the case file of a finding. Raises: InvalidInput where it cannot be written."""
-        path = self.path / FINDINGS / f"{slug(key)}.json"
+        path = self.path / FINDINGS / f"{_file_name(key)}.json"
         try:
             path.parent.mkdir(exist_ok=True)
             path.write_text(case, encoding="utf-8")
         except (FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
             raise _unusable(error, path) from None
         return path
+
+
+def _file_name(key: str) -> str:
+    """A name of a kind of findings that no other kind has, however long they are."""
+    whole = "-".join(re.findall("[a-z0-9]+", key.lower()))
+    if slug(key) == whole:
+        return whole
+    return f"{slug(key)}-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
 
 
 def _unusable(error: OSError, path: Path) -> InvalidInput:
