@@ -16,9 +16,10 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from kernelref.fuzzing.campaign_case import CaseResult, Chunk, Plan, chunks
+from kernelref.fuzzing.campaign_case import Chunk, Plan, chunks
 from kernelref.fuzzing.campaign_check import Ending, Stage
 from kernelref.fuzzing.campaign_feedback import GENERATION, Feedback
+from kernelref.fuzzing.campaign_result import CaseResult
 from kernelref.fuzzing.campaign_store import Store
 from kernelref.optimizers.names import heuristic_of
 from kernelref.run.outcome import Outcome

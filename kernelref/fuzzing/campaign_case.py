@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
 
-from kernelref.cases.case import Case, Expect, Inputs, dump_case, parse_case
+from kernelref.cases.case import Case, Inputs, dump_case
 from kernelref.cases.sources import KernelSource, list_kernels, read_kernels, sample
 from kernelref.codegen.lower import lower
 from kernelref.codegen.program import Program
@@ -22,6 +21,7 @@ from kernelref.errors import KernelRefError, Unsupported
 from kernelref.fuzzing.campaign_check import Ending, Stage, Subject
 from kernelref.fuzzing.campaign_features import features_of
 from kernelref.fuzzing.campaign_feedback import GENERATION, Steering
+from kernelref.fuzzing.campaign_result import FINE, CaseResult, retold
 from kernelref.fuzzing.choose import Chooser, SeededChooser
 from kernelref.fuzzing.generate import generate_kernel
 from kernelref.fuzzing.generate_opts import walk
@@ -49,8 +49,6 @@ MOST_OPTS = 6
 MOST_POINTS = 200_000
 """Kernels of a file with more iteration points than this are left out."""
 
-FINE = frozenset({Outcome.PASS, Outcome.UNSUPPORTED, Outcome.REFUSED})
-SAY_ENOUGH = frozenset({Outcome.BROKE, Outcome.BUILD_ERROR})
 LIMITS = (
     ("opencl", 60), ("metal", 10), ("amd", 8), ("cuda", 6), ("clang", 8), ("llvm", 8),
 )  # fmt: skip
@@ -82,70 +80,12 @@ class Chunk:
     steering: Steering
 
 
-@dataclass(frozen=True, slots=True)
-class CaseResult:
-    """What came of a case. `case` is its text where it is a finding, or has still to run.
-
-    `launches` are what devices have still to run, `not_run` those that cannot, each with its
-    reason; `differs` is what a changed release did otherwise than the published one.
-
-    Units: `points` counts iteration points, `seconds` wall time by stage.
-    """
-
-    number: int
-    ending: Ending
-    opts: tuple[Opt, ...] = ()
-    refused: int = 0
-    points: int = 0
-    features: tuple[str, ...] = ()
-    unproved: tuple[str, ...] = ()
-    seconds: dict[str, float] = field(default_factory=dict)
-    case: str = ""
-    launches: tuple[Any, ...] = ()
-    not_run: tuple[str, ...] = ()
-    differs: tuple[str, ...] = ()
-
-    @property
-    def is_finding(self) -> bool:
-        """Whether something is wrong, and the optimizer under test brought it."""
-        return self.ending.outcome not in FINE and not self.ending.inherited
-
-    @property
-    def key(self) -> str:
-        """What makes two findings the same: stage, outcome, reason and kinds of opts.
-
-        The message of what fell over, or of a compiler, says enough without the opts.
-        """
-        ending = self.ending
-        reason = f" ({ending.reason})" if ending.reason else ""
-        text = f"{ending.outcome.value}{reason} at {ending.stage.value}"
-        if ending.outcome in SAY_ENOUGH and ending.reason and ending.stage is not Stage.OPTS:
-            return text
-        kinds = "+".join(sorted({opt.op.value for opt in self.opts})) or "no opts"
-        return f"{text}: {kinds}"
-
-    def ended(self, ending: Ending) -> CaseResult:
-        """The same case with another ending, of which its text tells too."""
-        case = dump_case(retold(parse_case(self.case), ending)) if self.case else ""
-        return replace(self, ending=ending, case=case)
-
-
-def retold(case: Case, ending: Ending) -> Case:
-    """The case with a title, origin and expectation that are this ending's."""
-    origin = case.origin.partition(": ")[0]
-    return replace(
-        case,
-        title=f"{ending.outcome.value} at {ending.stage.value}",
-        origin=f"{origin}: {ending.detail}" if ending.detail else origin,
-        expect=Expect(None, ending.outcome.value),
-    )
-
-
 @dataclass(slots=True)
 class Attempt:
     """A case under way: what is known of it, should it fail now.
 
-    `asked` is an opt at which an optimizer fell over.
+    `asked` is an opt at which an optimizer fell over; `whole` what there was before opts were left
+    out.
     """
 
     plan: Plan
@@ -157,6 +97,7 @@ class Attempt:
     asked: Opt | None = None
     limits: Limits = PRESETS["opencl"]
     kernel: Kernel | None = None
+    whole: tuple[Kernel, Ending] | None = None
     refused: int = 0
     points: int = 0
     variables: dict[str, int] = field(default_factory=dict)

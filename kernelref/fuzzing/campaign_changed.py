@@ -12,8 +12,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from kernelref.errors import Unsupported
-from kernelref.fuzzing.campaign_case import FINE, MOST_OPTS, Attempt, fell
+from kernelref.fuzzing.campaign_case import MOST_OPTS, Attempt, fell
 from kernelref.fuzzing.campaign_check import Ending, Stage, Subject
+from kernelref.fuzzing.campaign_result import FINE
 from kernelref.fuzzing.generate_opts import is_moderate
 from kernelref.ir.ast import Ast
 from kernelref.opt.footprint import footprint

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 from kernelref.errors import Unsupported
 from kernelref.fuzzing.campaign_case import (
-    FINE,
     MOST_OPTS,
     Attempt,
     choose_kernel,
@@ -22,6 +21,7 @@ from kernelref.fuzzing.campaign_case import (
 )
 from kernelref.fuzzing.campaign_changed import Changed
 from kernelref.fuzzing.campaign_check import Ending, Stage, Subject
+from kernelref.fuzzing.campaign_result import FINE
 from kernelref.fuzzing.generate_opts import is_moderate
 from kernelref.fuzzing.generate_taste import Taste
 from kernelref.ir.ast import Op
@@ -29,7 +29,7 @@ from kernelref.opt.kernel import Kernel
 from kernelref.opt.opt import Opt
 from kernelref.opt.rules.sets import RULE_SETS
 from kernelref.optimizers.dialect import translate
-from kernelref.optimizers.installed import InstalledSession
+from kernelref.optimizers.installed import InstalledOptimizer, InstalledSession
 from kernelref.optimizers.interface import Accepted, Answer, Broke, Heuristics, Refused
 from kernelref.optimizers.names import opened_release
 from kernelref.optimizers.reference import ReferenceOptimizer, ReferenceSession
@@ -73,9 +73,12 @@ def with_text(attempt: Attempt) -> Taste:
     return replace(taste, ops={o: n for o, n in taste.ops.items() if o not in WITHOUT_TEXT})
 
 
-def release_ladder(attempt: Attempt) -> Ending:
-    """Open in the release, run without opts, let it optimise, and run again."""
-    release = opened_release(attempt.plan.optimizer)
+def release_ladder(attempt: Attempt, release: InstalledOptimizer | None = None) -> Ending:
+    """Open in the release, run without opts, let it optimise, and run again.
+
+    `release` is a process of the plan's release; None: this process's own, which serves all cases.
+    """
+    release = release or opened_release(attempt.plan.optimizer)
     attempt.ast = ast = translate(choose_kernel(attempt, with_text(attempt)), release.dialect)
     attempt.rules = release.rules
     if not release.release.is_genuine:
@@ -91,12 +94,12 @@ def release_ladder(attempt: Attempt) -> Ending:
             return Ending(Stage.OPEN, Outcome.HARNESS_ERROR, ours.reason, "reference-differs")
         pair = Pair(theirs, ours)
         attempt.kernel = pair.kernel()
-        return _run(attempt, pair)
+        return _run(attempt, pair, release.actions())
     finally:
         theirs.close()
 
 
-def _run(attempt: Attempt, pair: Pair) -> Ending:
+def _run(attempt: Attempt, pair: Pair, actions: tuple[Opt, ...]) -> Ending:
     assert attempt.ast is not None
     attempt.timed(Stage.ORACLE)
     subject = Subject.of(attempt.ast, attempt.number, attempt.variables)
@@ -106,7 +109,7 @@ def _run(attempt: Attempt, pair: Pair) -> Ending:
         return plain
     opened_kernel = pair.ours.kernel
     attempt.timed(Stage.OPTS)
-    stopped = _optimise(attempt, pair)
+    stopped = _optimise(attempt, pair, actions)
     attempt.kernel = pair.kernel()
     if stopped is not None:
         return stopped
@@ -117,7 +120,7 @@ def _run(attempt: Attempt, pair: Pair) -> Ending:
     return _shrunk(attempt, opened_kernel, subject, ending)
 
 
-def _optimise(attempt: Attempt, pair: Pair) -> Ending | None:
+def _optimise(attempt: Attempt, pair: Pair, actions: tuple[Opt, ...]) -> Ending | None:
     """Heuristics, or actions that the release's search would keep; how it fell over, if it did."""
     chooser = attempt.chooser
     if chooser.chance(HEURISTICS_PERCENT):
@@ -132,7 +135,6 @@ def _optimise(attempt: Attempt, pair: Pair) -> Ending | None:
     pair.ours.optimize(Heuristics.REQUIRED)
     if isinstance(required, Broke):
         return fell(Stage.OPTS, required)
-    actions = opened_release(attempt.plan.optimizer).actions()
     for _ in range(chooser.integer(1, MOST_OPTS)):
         kept = pair.theirs.kept_actions()
         if isinstance(kept, Broke):
@@ -188,6 +190,7 @@ def _shrunk(attempt: Attempt, start: Kernel, subject: Subject, ending: Ending) -
     wrong is not told apart by what came before it.
     """
     assert attempt.kernel is not None
+    attempt.whole = attempt.kernel, ending
     opts = attempt.kernel.applied_opts
     for i in reversed(range(len(opts))):
         for fewer in _without(start, opts, i):

@@ -15,12 +15,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernelref.errors import InvalidInput
-from kernelref.fuzzing.campaign_case import CaseResult, Plan
+from kernelref.fuzzing.campaign_case import Plan
 from kernelref.fuzzing.campaign_folder import Folder
+from kernelref.fuzzing.campaign_result import CaseResult, Confirmed
 from kernelref.opt.opt import Opt, OptOps
 
 FILE = "campaign.sqlite"
-SCHEMA = 3
+SCHEMA = 4
 
 _TABLES = """
 create table plan (schema integer, plan text, known text);
@@ -36,25 +37,30 @@ create table not_run (name text primary key, count integer);
 create table differs (name text primary key, count integer);
 create table inherited (name text primary key, count integer);
 create table findings (
-  key text primary key, cases integer, first_case integer, text text, minimised text
+  key text primary key, cases integer, first_case integer, text text, minimised text,
+  confirmed text
 );
 """
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFinding:
-    """Cases that fail alike: how many, the first of them, its text and the smallest made of it."""
+    """Cases that fail alike: how many, the first of them, its text and the smallest made of it.
+
+    `confirmed` is what a release process that served the first alone says of it.
+    """
 
     key: str
     cases: int
     first: int
     text: str
     minimised: str | None
+    confirmed: Confirmed = Confirmed.UNASKED
 
     @property
     def stage(self) -> str:
         """Where on the ladder they fail; the key's words after it are kinds of opts."""
-        return self.key.rpartition(" at ")[2].partition(":")[0]
+        return re.split("[:,]", self.key.rpartition(" at ")[2], maxsplit=1)[0]
 
     @property
     def smallest(self) -> str:
@@ -129,7 +135,13 @@ class Store:
         if found is None:
             raise self._is_none("it names no plan")
         schema, spelt, known = found
-        if (schema, spelt) != (SCHEMA, _spelt(self.plan)):
+        if schema != SCHEMA:
+            raise InvalidInput(
+                f"holds a campaign in schema {schema}, and this is schema {SCHEMA}; name another "
+                "--store",
+                where=str(self.path),
+            )
+        if spelt != _spelt(self.plan):
             raise InvalidInput(
                 "holds a campaign of another seed, optimizer or kernels; name another --store",
                 where=str(self.path),
@@ -189,11 +201,12 @@ class Store:
             "select cases from findings where key = ?", (result.key,)
         ).fetchone()
         self._db.execute(
-            "insert into findings values (?, 1, ?, ?, null) "
+            "insert into findings values (?, 1, ?, ?, null, ?) "
             "on conflict (key) do update set cases = cases + 1, "
             "text = iif(excluded.first_case < first_case, excluded.text, text), "
+            "confirmed = iif(excluded.first_case < first_case, excluded.confirmed, confirmed), "
             "first_case = min(first_case, excluded.first_case)",
-            (result.key, result.number, result.case),
+            (result.key, result.number, result.case, result.confirmed.value),
         )
         return known is None
 
@@ -269,9 +282,13 @@ class Store:
     def findings(self) -> list[StoredFinding]:
         """The kinds of findings, by the number of the first case."""
         rows = self._db.execute(
-            "select key, cases, first_case, text, minimised from findings order by first_case"
+            "select key, cases, first_case, text, minimised, confirmed from findings "
+            "order by first_case"
         )
-        return [StoredFinding(*row) for row in rows]
+        return [
+            StoredFinding(key, cases, first, text, minimised, Confirmed(confirmed))
+            for key, cases, first, text, minimised, confirmed in rows
+        ]
 
 
 def _spelt(plan: Plan) -> str:

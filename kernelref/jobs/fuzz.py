@@ -16,14 +16,9 @@ from kernelref.cases.case import read_case
 from kernelref.cases.corpus import corpus_files
 from kernelref.errors import Unsupported
 from kernelref.fuzzing.campaign import Campaign, Pace
-from kernelref.fuzzing.campaign_case import (
-    SAMPLED,
-    CaseResult,
-    Plan,
-    kernels_of,
-    unreadable_of,
-)
+from kernelref.fuzzing.campaign_case import SAMPLED, Plan, kernels_of, unreadable_of
 from kernelref.fuzzing.campaign_features import is_pair
+from kernelref.fuzzing.campaign_result import CaseResult
 from kernelref.fuzzing.campaign_store import Store, StoredFinding
 from kernelref.jobs.fuzz_devices import DeviceRung
 from kernelref.jobs.fuzz_work import DaskExecutor, process_pool, work
@@ -209,6 +204,7 @@ class _Run:
             "stage": found.stage,
             "cases": found.cases,
             "first_case": found.first,
+            "confirmed": found.confirmed.value,
             "file": None if path is None else str(path),
         }
 

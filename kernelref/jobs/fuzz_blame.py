@@ -3,117 +3,121 @@
 A campaign meets one fault of a renderer hundreds of times, under whatever opts were drawn. Two
 questions to the device tell its faults apart: does the text without opts fail alike, and which is
 the first node that, stored alone, comes out wrong? Kernels with an op that is known to be printed
-wrong are put down to it unasked; a reduction is never known so, since most are right.
+wrong are put down to it where they fail alike without opts; a reduction is never known so, since
+most are right.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from kernelref.cases.case import Case, Expect, dump_case, parse_case
-from kernelref.cases.sources import KernelSource, Place
 from kernelref.codegen.target import Target
-from kernelref.errors import KernelRefError
-from kernelref.fuzzing.campaign_case import CaseResult
 from kernelref.fuzzing.campaign_check import Ending, Stage
+from kernelref.fuzzing.campaign_result import CaseResult, Confirmed
 from kernelref.ir.ast import Alu, Cast, Load, Node, Reduce, Store, children, postorder
 from kernelref.ir.dtype import DType
 from kernelref.ir.shapetracker import ShapeTracker
-from kernelref.ir.tinygrad_repr import Dialect
-from kernelref.jobs.opt_choice import Listed
-from kernelref.jobs.run_judge import judged
-from kernelref.jobs.run_prepare import Ready
-from kernelref.jobs.run_release import prepare_release
-from kernelref.jobs.run_subject import Subject
+from kernelref.jobs.fuzz_alone import Ask, not_shown, process_alone
+from kernelref.optimizers.process import WorkerError
 from kernelref.run.isolate import DevicePool
 from kernelref.run.outcome import Outcome
 
 NARROW_NBYTES = 4
 """C computes integers of fewer bytes as int."""
 NARROW = "narrow integers"
+WHOLE = "the whole kernel"
 
 
 @dataclass(slots=True)
 class Blame:
     """Who is to blame for what a release's text does on one device.
 
-    `known` are the nodes that were found to be printed wrong, by outcome.
+    Every question is put to a release process that has served no case but this one, and what is
+    told has been seen in one that served nothing else. `known` are the nodes that were found to be
+    printed wrong, by outcome; of a changed release nothing `is_minimised`.
     """
 
     optimizer: str
     target: Target
+    is_minimised: bool = True
     known: dict[Outcome, set[str]] = field(default_factory=dict)
 
-    def of(self, result: CaseResult, pool: DevicePool) -> CaseResult:
-        """The finding with the least opts and the smallest kernel that fail alike."""
+    def of(self, result: CaseResult, pool: DevicePool, text: str = "") -> CaseResult:
+        """The finding with the least opts and the smallest kernel that fail alike.
+
+        `text` is what ran when it was found. What does not show alone keeps all its opts.
+        """
+        try:
+            return self._of(result, pool, text)
+        except WorkerError:
+            return result
+
+    def _of(self, result: CaseResult, pool: DevicePool, text: str) -> CaseResult:
         outcome = result.ending.outcome
         case = parse_case(result.case)
-        known = self.known.setdefault(outcome, set())
-        for node in postorder(case.ast):
-            if signature(node) in known:
-                return _told(result, replace(case, opts=()), signature(node))
-        fewer = self._with_fewer_opts(case, outcome, pool)
-        if fewer.opts:
-            return _told(result, fewer, self._reason(result))
-        if result.ending.outcome is Outcome.BUILD_ERROR:
-            return _told(result, fewer, self._reason(result))
-        parts = list(_parts(fewer))
-        failing = self._failing([part for _, part in parts], outcome, pool)
-        for node, part in parts:
-            if part in failing:
-                if not _is_reduce(node):
-                    known.add(signature(node))
-                return _told(result, part, signature(node))
-        return _told(result, fewer, "the whole kernel")
-
-    def _reason(self, result: CaseResult) -> str:
-        if result.ending.outcome is Outcome.BUILD_ERROR:
-            return build_error(result.ending.detail)
-        return self.target.name
-
-    def _with_fewer_opts(self, case: Case, outcome: Outcome, pool: DevicePool) -> Case:
-        """No opts at all, or one after the other left out, as long as it fails alike."""
+        known = self.known.setdefault(outcome, set()) if self.is_minimised else set()
+        signatures = (signature(node) for node in postorder(case.ast))
+        guess = next((name for name in signatures if name in known), "")
         bare = replace(case, opts=())
-        if not case.opts or self._failing([bare], outcome, pool):
-            return bare
-        while len(case.opts) > 1:
-            each = [
-                replace(case, opts=(*case.opts[:i], *case.opts[i + 1 :]))
-                for i in reversed(range(len(case.opts)))
-            ]
-            failing = self._failing(each, outcome, pool)
-            if not failing:
-                break
-            case = failing[0]
-        return case
+        if guess and self._shows(bare, outcome, pool):
+            return _told(result, bare, guess)
+        with self.alone(pool) as ask:
+            (answer,) = ask([case])
+            if answer.outcome is not outcome:
+                return not_shown(result, answer, text)
+            if not self.is_minimised:
+                return result.marked(Confirmed.FRESH, outcome)
+            small, reason = self._cause(result, case, ask)
+        if small != case and not self._shows(small, outcome, pool):
+            return _told(result, case, self.target.name)
+        node = small.ast[0].value
+        if reason == signature(node) and not _is_reduce(node):
+            known.add(reason)
+        return _told(result, small, reason)
 
-    def _failing(self, cases: Iterable[Case], outcome: Outcome, pool: DevicePool) -> list[Case]:
-        """Those of the cases that fail alike."""
-        ready: list[tuple[Case, Ready]] = []
-        for case in cases:
-            ready += [(case, launch) for launch in self._launches(case)]
-        results = pool.run(launch.with_data() for _, launch in ready)
-        return [
-            case
-            for (case, launch), result in zip(ready, results, strict=True)
-            if judged(launch, result).outcome is outcome
+    def alone(self, pool: DevicePool) -> AbstractContextManager[Ask]:
+        """A release process that has served nothing. Raises: WorkerError."""
+        return process_alone(self.optimizer, self.target, pool)
+
+    def _shows(self, case: Case, outcome: Outcome, pool: DevicePool) -> bool:
+        with self.alone(pool) as ask:
+            return ask([case])[0].outcome is outcome
+
+    def _cause(self, result: CaseResult, case: Case, ask: Ask) -> tuple[Case, str]:
+        """The smallest case that fails alike, and what it is put down to."""
+        outcome = result.ending.outcome
+        fewer = _with_fewer_opts(case, outcome, ask)
+        if outcome is Outcome.BUILD_ERROR:
+            return fewer, build_error(result.ending.detail)
+        if fewer.opts:
+            return fewer, self.target.name
+        parts = list(_parts(fewer))
+        for (node, part), answer in zip(parts, ask(part for _, part in parts), strict=True):
+            if answer.outcome is outcome:
+                return part, signature(node)
+        return fewer, WHOLE
+
+
+def _with_fewer_opts(case: Case, outcome: Outcome, ask: Ask) -> Case:
+    """No opts at all, or one after the other left out, as long as it fails alike."""
+    bare = replace(case, opts=())
+    if not case.opts or ask([bare])[0].outcome is outcome:
+        return bare
+    while len(case.opts) > 1:
+        each = [
+            replace(case, opts=(*case.opts[:i], *case.opts[i + 1 :]))
+            for i in reversed(range(len(case.opts)))
         ]
-
-    def _launches(self, case: Case) -> Iterator[Ready]:
-        """The text of a case, if the release has one, with exactly these opts."""
-        source = KernelSource(Place(Path("blamed")), case.ast, None, Dialect.V0_9_1, case)
-        try:
-            subject = Subject.of(source, seed=case.inputs.seed)
-            listed = Listed(case.opts)
-            made = prepare_release(subject, self.optimizer, listed, case.limits, (self.target,))
-            for item in made:
-                if isinstance(item, Ready) and item.pair.opts == case.opts:
-                    yield item
-        except KernelRefError:
-            return
+        answers = zip(each, ask(each), strict=True)
+        failing = next((one for one, answer in answers if answer.outcome is outcome), None)
+        if failing is None:
+            break
+        case = failing
+    return case
 
 
 def _told(result: CaseResult, case: Case, reason: str) -> CaseResult:
@@ -121,7 +125,8 @@ def _told(result: CaseResult, case: Case, reason: str) -> CaseResult:
     title = f"{outcome.value} in the text of {case.rules}: {reason}"
     small = replace(case, title=title, expect=Expect(None, outcome.value))
     ending = Ending(Stage.DEVICE, outcome, result.ending.detail, reason)
-    return replace(result, ending=ending, opts=case.opts, case=dump_case(small))
+    told = replace(result, ending=ending, opts=case.opts, case=dump_case(small))
+    return told.marked(Confirmed.FRESH, outcome)
 
 
 def _parts(case: Case) -> Iterator[tuple[Node, Case]]:

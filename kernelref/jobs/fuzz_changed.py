@@ -10,9 +10,10 @@ from dataclasses import replace
 
 from kernelref.cases.case import dump_case
 from kernelref.errors import KernelRefError, Unsupported
-from kernelref.fuzzing.campaign_case import FINE as HOST_FINE
-from kernelref.fuzzing.campaign_case import Attempt, CaseResult, in_words, retold
+from kernelref.fuzzing.campaign_case import Attempt, in_words
 from kernelref.fuzzing.campaign_check import Ending, Stage
+from kernelref.fuzzing.campaign_result import FINE as HOST_FINE
+from kernelref.fuzzing.campaign_result import CaseResult, Confirmed, retold
 from kernelref.jobs.fuzz_ran import RUNS_ON_DEVICES, not_run, not_run_anywhere, subject_of
 from kernelref.jobs.opt_choice import Listed
 from kernelref.jobs.run_beside import is_same, published_name
@@ -22,7 +23,8 @@ from kernelref.jobs.run_report import FINE, PUBLISHED, SAME
 from kernelref.jobs.run_report import Ending as Ran
 from kernelref.jobs.run_subject import Subject
 from kernelref.opt.opt import Opt
-from kernelref.optimizers.names import opened_release
+from kernelref.optimizers.names import fresh_release, opened_release
+from kernelref.optimizers.process import WorkerError
 from kernelref.run.outcome import Outcome
 
 
@@ -50,12 +52,35 @@ def with_changed_launches(attempt: Attempt, result: CaseResult) -> CaseResult:
     result = replace(result, not_run=not_run(i for i in prepared if i.pair.base != PUBLISHED))
     fallen = [item for item in prepared if isinstance(item, Ran) and item.outcome not in FINE]
     if any(item.pair.base != PUBLISHED for item in fallen):
-        return finished_changed(replace(result, case=result.case or dump_case(case)), fallen)
+        found = finished_changed(replace(result, case=result.case or dump_case(case)), fallen)
+        is_text = found.is_finding and found.ending.stage is Stage.DEVICE
+        return _confirmed(found, attempt, subject) if is_text else found
     if any(isinstance(item, Ready) and item.pair.base == PUBLISHED for item in prepared):
         result = replace(result, differs=(*result.differs, "text"))
     ready = (item for item in prepared if isinstance(item, Ready))
     launches = tuple(item for item in ready if item.pair.base != SAME)
-    return replace(result, launches=launches, case=dump_case(case)) if launches else result
+    if not launches:
+        return result
+    return replace(result, launches=launches, case=result.case or dump_case(case))
+
+
+def _confirmed(found: CaseResult, attempt: Attempt, subject: Subject) -> CaseResult:
+    """A text that came to no launch, asked of a process that has printed nothing else."""
+    plan = attempt.plan
+    choice, outcome = Listed(found.opts), found.ending.outcome
+    try:
+        with fresh_release(plan.optimizer) as release:
+            again = list(
+                prepare_release(
+                    subject, plan.optimizer, choice, attempt.limits, plan.targets, release=release
+                )
+            )
+    except WorkerError:
+        return found
+    ends = [item.outcome if isinstance(item, Ran) else Outcome.PASS for item in again]
+    if outcome in ends:
+        return found.marked(Confirmed.FRESH, outcome)
+    return found.marked(Confirmed.HISTORY, ends[0])
 
 
 def _prepared(attempt: Attempt, subject: Subject, opts: tuple[Opt, ...]) -> list[Prepared]:

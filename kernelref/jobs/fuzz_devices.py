@@ -11,12 +11,14 @@ import queue
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from typing import TypeGuard
 
-from kernelref.cases.case import dump_case
+from kernelref.cases.case import dump_case, parse_case
 from kernelref.codegen.target import Target
 from kernelref.errors import KernelRefError, Unsupported
-from kernelref.fuzzing.campaign_case import Attempt, CaseResult, in_words, retold
+from kernelref.fuzzing.campaign_case import Attempt, in_words
 from kernelref.fuzzing.campaign_check import Ending, Stage
+from kernelref.fuzzing.campaign_result import CaseResult, Confirmed, retold
 from kernelref.jobs.fuzz_blame import Blame
 from kernelref.jobs.fuzz_changed import finished_changed, is_changed, with_changed_launches
 from kernelref.jobs.fuzz_ran import RUNS_ON_DEVICES, not_run, not_run_anywhere, subject_of
@@ -25,10 +27,13 @@ from kernelref.jobs.run_judge import judged
 from kernelref.jobs.run_lanes import BATCH, LARGE_NBYTES, SHORT, STOP_SECONDS
 from kernelref.jobs.run_prepare import Prepared, Ready, prepare
 from kernelref.jobs.run_release import prepare_release
-from kernelref.jobs.run_report import FINE, Pair
+from kernelref.jobs.run_report import FINE, PUBLISHED, Pair
 from kernelref.jobs.run_report import Ending as Ran
 from kernelref.jobs.run_subject import Subject
 from kernelref.opt.opt import Opt
+from kernelref.optimizers.installed import InstalledOptimizer
+from kernelref.optimizers.names import fresh_release
+from kernelref.optimizers.process import WorkerError
 from kernelref.run.isolate import DevicePool
 from kernelref.run.outcome import Outcome
 
@@ -50,14 +55,7 @@ def with_launches(attempt: Attempt, result: CaseResult) -> CaseResult:
         prepared = list(_prepared(attempt, subject, attempt.kernel.applied_opts))
         broken = next((item for item in prepared if _breaks(item)), None)
         if isinstance(broken, Ran):
-            bare = any(map(_breaks, _prepared(attempt, subject, ())))
-            ending = Ending(Stage.DEVICE, Outcome.BROKE, broken.detail, in_words(broken.detail))
-            return replace(
-                result,
-                ending=ending,
-                opts=() if bare else result.opts,
-                case=dump_case(retold(replace(case, opts=() if bare else case.opts), ending)),
-            )
+            return _broken(replace(result, case=dump_case(case)), broken, attempt, subject)
     except Unsupported as error:
         return replace(result, not_run=not_run_anywhere(attempt, error))
     except KernelRefError as error:
@@ -66,23 +64,54 @@ def with_launches(attempt: Attempt, result: CaseResult) -> CaseResult:
     result = replace(result, not_run=not_run(prepared))
     launches = tuple(item for item in prepared if isinstance(item, Ready))
     if launches:
-        return replace(result, launches=launches, case=dump_case(case))
+        return replace(result, launches=launches, case=result.case or dump_case(case))
     if is_release and result.is_finding:
         return replace(result, ending=replace(result.ending, reason=NOT_RUN))
     return result
 
 
-def _breaks(item: Prepared) -> bool:
+def _broken(result: CaseResult, broken: Ran, attempt: Attempt, subject: Subject) -> CaseResult:
+    """A release that falls over when it is to print its kernel: without opts, or with them, in a
+    process that has printed nothing else."""
+    reason = in_words(broken.detail)
+    ending = Ending(Stage.DEVICE, Outcome.BROKE, broken.detail, reason)
+    result = replace(result, confirmed=Confirmed.UNASKED).ended(ending)
+    last: Outcome = Outcome.PASS
+    for opts in dict.fromkeys(((), result.opts)):
+        try:
+            with fresh_release(attempt.plan.optimizer) as release:
+                made = list(_prepared(attempt, subject, opts, release))
+        except WorkerError:
+            return result
+        if any(_breaks(item) and in_words(item.detail) == reason for item in made):
+            case = replace(parse_case(result.case), opts=opts)
+            told = replace(result, opts=opts, case=dump_case(case))
+            return told.marked(Confirmed.FRESH, Outcome.BROKE)
+        last = next((item.outcome for item in made if isinstance(item, Ran)), Outcome.PASS)
+    return result.marked(Confirmed.HISTORY, last)
+
+
+def own(pair: Pair) -> bool:
+    """Whether it is of the optimizer under test, and not of the published release beside it."""
+    return pair.base != PUBLISHED
+
+
+def _breaks(item: Prepared) -> TypeGuard[Ran]:
     """Whether the release falls over when it is to print its kernel."""
     return isinstance(item, Ran) and item.outcome is Outcome.BROKE
 
 
-def _prepared(attempt: Attempt, subject: Subject, opts: tuple[Opt, ...]) -> Iterable[Prepared]:
+def _prepared(
+    attempt: Attempt,
+    subject: Subject,
+    opts: tuple[Opt, ...],
+    release: InstalledOptimizer | None = None,
+) -> Iterable[Prepared]:
     assert attempt.kernel is not None
     plan = attempt.plan
     if plan.optimizer.startswith("tinygrad"):
         yield from prepare_release(
-            subject, plan.optimizer, Listed(opts), attempt.limits, plan.targets
+            subject, plan.optimizer, Listed(opts), attempt.limits, plan.targets, release=release
         )
         return
     for target in plan.targets:
@@ -97,20 +126,30 @@ class _Waiting:
 
     result: CaseResult
     missing: int
+    texts: dict[str, str]
     endings: list[Ran] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """A case whose text ended badly on a device."""
+
+    result: CaseResult
+    text: str
 
 
 class DeviceRung:
     """Runs launches and gives cases back (`campaign.Later`). Use as a context manager.
 
-    `optimizer`: where it is a release as published, what its text does wrong is put down to a
-    cause.
+    `optimizer`: where it is a release, what its text does wrong is tried in a process of it that
+    has served nothing else, and put down to a cause if it is the release as published.
     """
 
     def __init__(self, optimizer: str = "reference", targets: tuple[Target, ...] = ()) -> None:
         self._is_changed = is_changed(optimizer)
         self._is_release = optimizer.startswith("tinygrad") and not self._is_changed
-        self._blames = {t.name: Blame(optimizer, t) for t in targets if self._is_release}
+        is_minimised = not self._is_changed
+        self._blames = {t.name: Blame(optimizer, t, is_minimised) for t in targets}
         self._lanes: dict[str, _Lane] = {}
         self._waiting: dict[str, _Waiting] = {}
         self._lock = threading.Lock()
@@ -139,7 +178,10 @@ class DeviceRung:
         """Queue the launches of a case."""
         name = str(result.number)
         with self._lock:
-            self._waiting[name] = _Waiting(replace(result, launches=()), len(result.launches))
+            texts = {it.pair.device: it.launch.source for it in result.launches if own(it.pair)}
+            self._waiting[name] = _Waiting(
+                replace(result, launches=()), len(result.launches), texts
+            )
         for launch in result.launches:
             assert launch.pair.kernel == name, launch.pair
             self._lane(launch.pair.device).put(launch)
@@ -167,18 +209,24 @@ class DeviceRung:
             if len(waiting.endings) < waiting.missing:
                 return
         if self._is_changed:
-            self._give_back(finished_changed(waiting.result, waiting.endings))
-            return
-        result = finished(waiting.result, waiting.endings, is_release=self._is_release)
-        wrong = sorted(ran.pair.device for ran in waiting.endings if ran.outcome not in FINE)
-        if self._is_release and wrong:
-            self._lanes[wrong[0]].put(result)
+            result = finished_changed(waiting.result, waiting.endings)
+        else:
+            result = finished(waiting.result, waiting.endings, is_release=self._is_release)
+        is_text = result.is_finding and result.ending.stage is Stage.DEVICE
+        if is_text and (self._is_release or self._is_changed):
+            outcome = result.ending.outcome
+            device = min(
+                ran.pair.device
+                for ran in waiting.endings
+                if own(ran.pair) and ran.outcome is outcome
+            )
+            self._lanes[device].put(_Failed(result, waiting.texts.get(device, "")))
         else:
             self._give_back(result)
 
-    def _blamed(self, device: str, result: CaseResult, pool: DevicePool) -> None:
+    def _blamed(self, device: str, failed: _Failed, pool: DevicePool) -> None:
         """A release's text failed: say why; called from the lane's thread."""
-        self._give_back(self._blames[device].of(result, pool))
+        self._give_back(self._blames[device].of(failed.result, pool, failed.text))
 
     def _give_back(self, result: CaseResult) -> None:
         with self._lock:
@@ -196,18 +244,18 @@ class _Lane:
         self,
         device: str,
         report: Callable[[Ran], None],
-        blame: Callable[[str, CaseResult, DevicePool], None],
+        blame: Callable[[str, _Failed, DevicePool], None],
     ) -> None:
         self._device = device
         self._report = report
         self._blame = blame
-        self._queue: queue.SimpleQueue[Ready | CaseResult | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Ready | _Failed | None] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self.error: BaseException | None = None
         self.thread = threading.Thread(target=self._drain, name=f"lane-{device}", daemon=True)
         self.thread.start()
 
-    def put(self, item: Ready | CaseResult) -> None:
+    def put(self, item: Ready | _Failed) -> None:
         """Queue a launch, or a case whose launch failed."""
         self._queue.put(item)
 
@@ -222,7 +270,7 @@ class _Lane:
                 while portion := self._portion():
                     self._run([item for item in portion if isinstance(item, Ready)], pool)
                     for item in portion:
-                        if isinstance(item, CaseResult) and not self._stopping.is_set():
+                        if isinstance(item, _Failed) and not self._stopping.is_set():
                             self._blame(self._device, item, pool)
         except BaseException as error:
             # Raised again in the main thread by `DeviceRung.ready`.
@@ -235,9 +283,9 @@ class _Lane:
                 return
             self._report(judged(ready, result))
 
-    def _portion(self) -> list[Ready | CaseResult]:
+    def _portion(self) -> list[Ready | _Failed]:
         """What waits, at least one thing, not more than lies in memory well; none at the end."""
-        portion: list[Ready | CaseResult] = []
+        portion: list[Ready | _Failed] = []
         nbytes = 0
         while not portion or (nbytes < LARGE_NBYTES and len(portion) < 2 * BATCH):
             try:
@@ -268,10 +316,11 @@ def finished(result: CaseResult, endings: list[Ran], *, is_release: bool = False
         if is_release and any(ran.outcome is Outcome.PASS for ran in endings):
             detail = f"on the host {host.outcome.value} {host.detail} [{said}]"
             ending = replace(host, outcome=Outcome.PASS, detail=detail, reason="text-is-right")
-            return replace(result, ending=ending, case="")
+            return replace(result, ending=ending, case="", confirmed=Confirmed.UNASKED)
         reason = NOT_RUN if is_release else host.reason
         return result.ended(replace(host, detail=f"{host.detail} [{said}]", reason=reason))
     if not wrong:
         return replace(result, case="")
     where = "+".join(sorted({ran.pair.device for ran in wrong}))
+    result = replace(result, confirmed=Confirmed.UNASKED)
     return result.ended(Ending(Stage.DEVICE, wrong[0].outcome, said, where))

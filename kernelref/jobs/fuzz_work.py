@@ -14,7 +14,7 @@ from typing import ParamSpec, TypeVar
 
 from kernelref.errors import InvalidInput
 from kernelref.fuzzing.campaign_case import (
-    CaseResult,
+    Attempt,
     Chunk,
     Plan,
     guarded,
@@ -22,7 +22,9 @@ from kernelref.fuzzing.campaign_case import (
     reference_ladder,
 )
 from kernelref.fuzzing.campaign_check import Ending
+from kernelref.fuzzing.campaign_confirm import confirmed
 from kernelref.fuzzing.campaign_release import release_ladder
+from kernelref.fuzzing.campaign_result import CaseResult
 from kernelref.jobs.collector import begin_busy_worker
 from kernelref.jobs.fuzz_devices import with_launches
 from kernelref.run.outcome import Outcome
@@ -51,9 +53,21 @@ def run_case(plan: Plan, number: int, chunk: Chunk) -> CaseResult:
     try:
         with _alarm(CASE_SECONDS):
             result = guarded(attempt, ladder)
+        if is_release and result.is_finding:
+            attempt, result = _confirmed(attempt, result)
+        with _alarm(CASE_SECONDS):
             return with_launches(attempt, result) if plan.targets else result
     except CaseTimeout as error:
         return attempt.result(Ending(attempt.stage, Outcome.TIMEOUT, str(error)))
+
+
+def _confirmed(attempt: Attempt, result: CaseResult) -> tuple[Attempt, CaseResult]:
+    """A finding under an alarm clock of its own, so that it stays one whatever that takes."""
+    try:
+        with _alarm(CASE_SECONDS):
+            return confirmed(attempt, result)
+    except CaseTimeout:
+        return attempt, result
 
 
 @contextmanager

@@ -62,14 +62,16 @@ def prepare_release(
     limits: Limits,
     targets: tuple[Target, ...],
     expects: str = Outcome.PASS.value,
+    release: InstalledOptimizer | None = None,
 ) -> Iterator[Prepared]:
     """One prepared pair for each sequence of opts and each device.
 
-    `expects` is the outcome that the kernel's case says it has.
+    `expects` is the outcome that the kernel's case says it has, `release` a process of the release
+    to ask instead of this process's own.
     Raises: InvalidInput, ReleaseMissingError, WorkerError; Unsupported when the release has no
     words for the AST, or when it says no one thing.
     """
-    release = opened_release(name)
+    release = release or opened_release(name)
     check_order(subject.source.ast)
     expected = subject.expected
     for scheduled in schedules(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 
 from kernelref.errors import InvalidInput, Unsupported
@@ -41,6 +43,25 @@ def open_optimizer(name: str, *, rules: RuleSet = SOUND, timeout: float = 60.0) 
 @lru_cache(maxsize=4)
 def opened_release(name: str) -> InstalledOptimizer:
     """The release, with its worker, once in this process. Raises: Unsupported for the reference."""
+    return _release(name)
+
+
+@contextmanager
+def fresh_release(name: str) -> Iterator[InstalledOptimizer]:
+    """The release in a process that has seen no kernel yet, and that ends with the block.
+
+    What a release keeps between kernels (constants, views) can make one depend on those before it.
+    Raises: Unsupported for the reference; WorkerError when no process can start.
+    """
+    optimizer = _release(name)
+    try:
+        optimizer.worker.ensure_started()
+        yield optimizer
+    finally:
+        optimizer.close()
+
+
+def _release(name: str) -> InstalledOptimizer:
     optimizer = open_optimizer(name)
     if not isinstance(optimizer, InstalledOptimizer):
         raise Unsupported("optimizer", f"{name} renders nothing of its own")

@@ -13,6 +13,13 @@ INTERPRETER = "interp"
 DEVICE, PROOF = "device", "proof"
 """The stages that another verb than `replay` shows."""
 
+ALONE = {
+    "history": "only after other kernels: not in a process of the release that served this case "
+    "alone, so it depends on those before",
+    "unsteady": "not every time: the same text ended otherwise when it was run again",
+}
+"""What is said of findings that their case alone does not show, by the word for it in JSON."""
+
 
 def summary(report: dict[str, Any]) -> str:
     """Cases, how they ended, what they covered, and what was found."""
@@ -90,12 +97,19 @@ def _findings(report: dict[str, Any]) -> Iterator[str]:
     )
     if len(found) > MOST_FINDINGS:
         yield f"  and {len(found) - MOST_FINDINGS:,} more (--json lists all)"
-    first = next((kind for kind in found if kind["file"]), None)
-    if first is None:
+    for word, says in ALONE.items():
+        if any(kind["confirmed"] == word for kind in found):
+            yield says
+    kept = sorted((k for k in found if k["file"]), key=lambda kind: kind["confirmed"] in ALONE)
+    if not kept:
         yield "--store DIR keeps a case file of each"
-    else:
-        show = f"kernelref show {shlex.quote(first['file'])}"
-        yield f"see one with `{show}`, try it again with `{again(report, first)}`"
+        return
+    first = kept[0]
+    command, ends = again(report, first), ""
+    if first["confirmed"] in ALONE:
+        ends = ", which need not end so: alone the case ended otherwise"
+    show = f"kernelref show {shlex.quote(first['file'])}"
+    yield f"see one with `{show}`, try it again with `{command}`{ends}"
 
 
 def again(report: dict[str, Any], kind: dict[str, Any]) -> str:

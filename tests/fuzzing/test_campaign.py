@@ -10,9 +10,10 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 
 from kernelref.fuzzing.campaign import Campaign, Pace
-from kernelref.fuzzing.campaign_case import CaseResult, Chunk, Plan
+from kernelref.fuzzing.campaign_case import Chunk, Plan
 from kernelref.fuzzing.campaign_check import Ending, Stage
 from kernelref.fuzzing.campaign_feedback import GENERATION
+from kernelref.fuzzing.campaign_result import CaseResult
 from kernelref.fuzzing.campaign_store import Store
 from kernelref.opt.opt import Opt, OptOps
 from kernelref.run.outcome import Outcome

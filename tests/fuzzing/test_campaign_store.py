@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from kernelref.errors import InvalidInput
-from kernelref.fuzzing.campaign_case import CaseResult, Plan
+from kernelref.fuzzing.campaign_case import Plan
 from kernelref.fuzzing.campaign_check import Ending, Stage
+from kernelref.fuzzing.campaign_result import CaseResult, Confirmed
 from kernelref.fuzzing.campaign_store import FILE, Store
 from kernelref.opt.opt import Opt, OptOps
 from kernelref.run.outcome import Outcome
@@ -66,6 +67,40 @@ def test_the_first_case_of_a_finding_is_the_lowest_whatever_comes_first(tmp_path
         store.record(replace(WRONG, number=4, case="early"))
         (found,) = store.findings()
         assert (found.first, found.text) == (4, "early")
+
+
+def test_what_is_said_of_a_finding_is_said_of_its_first_case(tmp_path):
+    fresh = replace(WRONG, number=4, confirmed=Confirmed.FRESH)
+    with Store(tmp_path, Plan()) as store:
+        store.record(replace(WRONG, number=9))
+        assert store.findings()[0].confirmed is Confirmed.UNASKED
+        store.record(fresh)
+        store.record(replace(WRONG, number=7))
+        assert store.findings()[0].confirmed is Confirmed.FRESH
+        store.record(replace(fresh, number=5, confirmed=Confirmed.HISTORY))
+        alone, after = store.findings()
+        assert (alone.cases, alone.confirmed) == (3, Confirmed.FRESH)
+        assert (after.cases, after.confirmed) == (1, Confirmed.HISTORY)
+        assert alone.stage == after.stage == "optimised"
+
+
+def test_kinds_of_findings_have_files_of_their_own_however_long_they_are(tmp_path):
+    key = "BROKE (ValueError: size mismatched can t reshape self shape new shape of it) at open"
+    keys = (key, f"{key}, only after other kernels", key.replace("(", "").replace(")", ""))
+    with Store(tmp_path, Plan()) as store:
+        paths = [store.folder.keep(one, one) for one in keys]
+        assert [path.read_text() for path in paths] == list(keys)
+        assert store.folder.keep("TRAP at plain: LOCAL", "").name == "trap-at-plain-local.json"
+
+
+def test_a_campaign_of_another_schema_is_refused_as_one(tmp_path):
+    with Store(tmp_path, Plan()):
+        pass
+    with closing(sqlite3.connect(tmp_path / FILE)) as other:
+        other.execute("update plan set schema = 3")
+        other.commit()
+    with pytest.raises(InvalidInput, match="in schema 3, and this is schema 4"):
+        Store(tmp_path, Plan())
 
 
 def test_a_case_is_recorded_once(tmp_path):

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from kernelref.fuzzing.campaign_case import CaseResult, Chunk, Plan
+from kernelref.fuzzing.campaign_case import Chunk, Plan
 from kernelref.fuzzing.campaign_feedback import Feedback
+from kernelref.fuzzing.campaign_result import CaseResult
 from kernelref.jobs.fuzz_work import run_case
 from kernelref.jobs.prove import ProveRequest, prove_kernels
 from kernelref.jobs.run import RunRequest, run_kernels

@@ -9,16 +9,21 @@ import pytest
 
 from kernelref.cases.case import Case, dump_case, parse_case, read_case, write_case
 from kernelref.errors import InvalidInput
-from kernelref.fuzzing.campaign_case import CaseResult, Plan
+from kernelref.fuzzing.campaign_case import Plan, new_attempt
 from kernelref.fuzzing.campaign_check import Ending, Stage
+from kernelref.fuzzing.campaign_feedback import Feedback
+from kernelref.fuzzing.campaign_result import CaseResult
 from kernelref.fuzzing.campaign_store import StoredFinding
 from kernelref.ir.builder import buffer, kernel
+from kernelref.ir.dtype import INT32
 from kernelref.ir.tinygrad_repr import Dialect
 from kernelref.jobs.fuzz import FuzzRequest, fuzz, known_sequences
 from kernelref.jobs.fuzz_devices import finished
+from kernelref.jobs.fuzz_ran import subject_of
 from kernelref.jobs.run_report import Ending as Ran
 from kernelref.jobs.run_report import Pair
 from kernelref.opt.opt import Opt, OptOps
+from kernelref.optimizers.releases import installed
 from kernelref.report.fuzz import again, summary
 from kernelref.run.outcome import Outcome
 from tests.cli.command import command, documented
@@ -48,6 +53,7 @@ def test_kernels_of_a_file_are_taken_in_turn(tmp_path):
 HEURISTIC = """
 from kernelref.opt.kernel import Kernel
 from kernelref.opt.opt import Opt, OptOps
+from kernelref.optimizers.releases import installed
 from kernelref.report.fuzz import summary
 
 
@@ -199,6 +205,7 @@ def test_a_summary_names_findings_and_how_to_see_one():
         "stage": "plain",
         "cases": 2,
         "first_case": 7,
+        "confirmed": "fresh",
         "file": "d/trap.json",
     }
     told = summary({**report, "findings": [found], "findings_total": 1})
@@ -206,6 +213,78 @@ def test_a_summary_names_findings_and_how_to_see_one():
     assert "kernelref show d/trap.json" in told
     assert "2 cases: random" in told
     assert "findings: 1 kind, the most" in told
+
+
+def test_a_summary_says_which_findings_their_case_alone_does_not_show():
+    report = fuzz(FuzzRequest(cases=1, jobs=1))
+    kind = {"kind": "k", "stage": "device", "cases": 1, "first_case": 7, "file": "f"}
+    after, alone = {**kind, "confirmed": "history"}, {**kind, "file": "g", "confirmed": "fresh"}
+    told = summary({**report, "findings": [after, alone], "findings_total": 2})
+    assert "only after other kernels: not in a process" in told
+    assert told.endswith("try it again with `kernelref replay g`")
+    told = summary({**report, "findings": [after], "findings_total": 1})
+    assert "`kernelref replay f`, which need not end so" in told
+    told = summary({**report, "findings": [alone], "findings_total": 1})
+    assert "only after other kernels" not in told
+    unsteady = {**kind, "confirmed": "unsteady"}
+    told = summary({**report, "findings": [unsteady], "findings_total": 1})
+    assert "not every time: the same text" in told
+    assert "which need not end so" in told
+
+
+needs_release = pytest.mark.skipif(installed("0.9.1") is None, reason="no tinygrad 0.9.1")
+
+
+@needs_release
+@needs_pocl
+def test_a_finding_that_needs_the_kernels_before_it_says_so(tmp_path):
+    """0.9.1 keeps constants between kernels, and takes -0.0 for the 0.0 that it has seen."""
+    paths = []
+    for name, zero in (("plus", 0.0), ("minus", -0.0)):
+        x = buffer(1, (8,))
+        path = tmp_path / f"{name}.json"
+        write_case(Case(kernel((x < 2.0).where(zero, x).bitcast(INT32)), title=name), path)
+        paths.append(str(path))
+    store = tmp_path / "store"
+    ended = command(
+        "fuzz", "--optimizer", RELEASE, "--device", "pocl", "--cases", 2, "--jobs", 1,
+        "--kernels", paths[0], "--kernels", paths[1], "--store", store, "--json",
+    )  # fmt: skip
+    (found,) = ended.object["findings"]
+    assert ended.code == 1
+    assert (found["first_case"], found["confirmed"]) == (1, "history")
+    assert found["kind"] == "WRONG_VALUE (pocl) at device, only after other kernels"
+    case = read_case(Path(found["file"]))
+    assert (case.title.endswith("only after other kernels"), len(case.opts) > 0) == (True, True)
+    run = command("run", found["file"], "--optimizer", RELEASE, "--device", "pocl", "--json")
+    assert run.object["outcomes"] == {"PASS": 1}
+
+
+@needs_release
+@needs_pocl
+def test_findings_that_need_nothing_before_them_are_confirmed(tmp_path):
+    known = Path(__file__).parents[2] / "corpus" / "known"
+    names = (
+        "multiply-accumulate-without-text",
+        "bool-arithmetic-in-int",
+        "dependent-reduces-break",
+    )
+    given = [arg for name in names for arg in ("--kernels", known / f"{name}.json")]
+    ended = command(
+        "fuzz", "--optimizer", RELEASE, "--device", "pocl", "--cases", 3, "--jobs", 1, "--json",
+        *given,
+    )  # fmt: skip
+    found = ended.object["findings"]
+    assert {kind["confirmed"] for kind in found} == {"fresh"}
+    ends = {(kind["kind"].split()[0], kind["stage"]) for kind in found}
+    assert ends == {("WRONG_VALUE", "device"), ("BROKE", "device"), ("BROKE", "open")}
+
+
+def test_the_inputs_of_a_device_are_those_that_the_case_file_draws():
+    attempt = new_attempt(Plan(), 77, Feedback().steering())
+    ast = kernel(buffer(1, (4,)) * 2.0)
+    case = attempt.as_case(ast, Ending(Stage.DEVICE, Outcome.WRONG_VALUE))
+    assert subject_of(attempt, case).seed == case.inputs.seed == 77
 
 
 RELEASE, CHANGED = "tinygrad==0.9.1", "tinygrad@/a folder"

@@ -19,9 +19,10 @@ import numpy as np
 from kernelref.cases.sources import KernelSource, Place, Unreadable, list_kernels, read_kernels
 from kernelref.codegen.target import Target
 from kernelref.errors import DeviceError, Unsupported
-from kernelref.fuzzing.campaign_case import CaseResult, Plan, guarded, new_attempt, reference_ladder
+from kernelref.fuzzing.campaign_case import Plan, guarded, new_attempt, reference_ladder
 from kernelref.fuzzing.campaign_features import features_of, is_pair
 from kernelref.fuzzing.campaign_feedback import Feedback
+from kernelref.fuzzing.campaign_result import CaseResult
 from kernelref.fuzzing.choose import SeededChooser
 from kernelref.fuzzing.generate import generate_kernel
 from kernelref.fuzzing.generate_opts import walk
