@@ -79,7 +79,7 @@ class Unreadable:
 
 
 def list_kernels(specs: Sequence[str]) -> list[Place]:
-    """The places that FILE, FILE:LINE, folders and the word `corpus` name, in order.
+    """The places that FILE, FILE:LINE, folders and the word `corpus` name, in order, each once.
 
     Raises: InvalidInput when a spec names nothing.
     """
@@ -89,7 +89,16 @@ def list_kernels(specs: Sequence[str]) -> list[Place]:
         if not found:
             raise InvalidInput("no kernel in it", where=spec)
         places += found
-    return places
+    return _once(places)
+
+
+def _once(places: Iterable[Place]) -> list[Place]:
+    """The places without those that were named before, be it by another path."""
+    resolved = cache(Path.resolve)
+    seen: dict[tuple[Path, int | None], Place] = {}
+    for place in places:
+        seen.setdefault((resolved(place.path), place.line), place)
+    return list(seen.values())
 
 
 def sample(places: Sequence[Place], count: int | None, seed: int = 0) -> list[Place]:

@@ -39,7 +39,7 @@ def bench(
         kernels=tuple(kernels or ("corpus",)),
         sample=sample,
         seed=seed,
-        devices=tuple(device or ("pocl",)),
+        devices=options.once(device, ("pocl",)),
         cases=cases,
     )
     with progress(f"bench {what}") as report_progress:

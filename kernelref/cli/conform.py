@@ -41,7 +41,7 @@ def conform(
             seed=seed,
             sequences=sequences,
             length=length,
-            limits=tuple(limits or ("opencl",)),
+            limits=options.once(limits, ("opencl",)),
             progress=report_progress,
         )
     if json:

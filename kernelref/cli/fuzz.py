@@ -57,7 +57,7 @@ def fuzz(
 
     request = FuzzRequest(
         optimizer=optimizer,
-        devices=tuple(device or default_devices(optimizer)),
+        devices=options.once(device, default_devices(optimizer)),
         kernels=tuple(kernels or ()),
         sample=sample,
         budget=seconds(budget),

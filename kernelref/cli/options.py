@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, TypeAlias
 
 import typer
@@ -64,8 +65,12 @@ Devices: TypeAlias = Annotated[
         show_default="pocl",
     ),
 ]
+MOST_JOBS = 512
+"""More worker processes than this are a slip of the finger: each takes some 100 MB."""
+
 Jobs: TypeAlias = Annotated[
-    int | None, typer.Option(min=1, help="Worker processes.", show_default="one a core")
+    int | None,
+    typer.Option(min=1, max=MOST_JOBS, help="Worker processes.", show_default="one a core"),
 ]
 Budget: TypeAlias = Annotated[
     str | None,
@@ -77,3 +82,8 @@ Cases: TypeAlias = Annotated[
     int | None, typer.Option(min=1, help="Stop after this many runs.", show_default="none")
 ]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def once(given: Sequence[str] | None, default: Sequence[str]) -> tuple[str, ...]:
+    """What an option that may be repeated was given, each once; the default where it was not."""
+    return tuple(dict.fromkeys(given or default))

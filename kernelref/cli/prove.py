@@ -111,7 +111,7 @@ def prove(
         smt2=smt2,
         device=device,
         generalises=generalise,
-        jobs=jobs or 1,
+        jobs=jobs,
         budget=seconds(budget),
     )
     with progress("prove") as report_progress:

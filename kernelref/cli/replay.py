@@ -18,7 +18,7 @@ def replay(
     from kernelref.report.run import replay_summary
 
     with progress("replay") as report_progress:
-        report = replay_cases(tuple(cases), tuple(device or ("pocl",)), report_progress)
+        report = replay_cases(tuple(cases), options.once(device, ("pocl",)), report_progress)
     if json:
         print_json(report.as_json())
     else:

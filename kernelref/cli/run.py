@@ -35,7 +35,7 @@ def run(
         rules=rules,
         limits=limits,
         optimizer=optimizer,
-        devices=tuple(device or ("pocl",)),
+        devices=options.once(device, ("pocl",)),
         jobs=jobs,
         budget=seconds(budget),
         cases=cases,

@@ -31,7 +31,15 @@ def selftest(
     ] = None,
     sample: options.Sample = None,
     seed: options.Seed = 0,
-    jobs: options.Jobs = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=options.MOST_JOBS,
+            help="Worker processes.",
+            show_default="one a core; 1 with --with fuzz",
+        ),
+    ] = None,
     json: options.Json = False,
 ) -> Exit:
     """Plant faults in kernelref, one at a time, and tell what notices each."""
@@ -45,7 +53,7 @@ def selftest(
     if with_ not in (None, "fuzz"):
         raise InvalidInput("can be fuzz alone", where=f"--with {with_}")
     request = SelftestRequest(
-        names=tuple(mutants or ()),
+        names=options.once(mutants, ()),
         sample=sample,
         seed=seed,
         jobs=jobs,

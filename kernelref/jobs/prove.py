@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import time
 from collections.abc import Generator, Iterable
 from concurrent.futures import Future
@@ -38,7 +39,10 @@ KERNELS_A_TASK = 8
 
 @dataclass(frozen=True, slots=True)
 class ProveRequest:
-    """What `prove` was asked for. Units: `budget` seconds of the whole run."""
+    """What `prove` was asked for. Units: `budget` seconds of the whole run.
+
+    `jobs` None: one a core, where there are kernels enough to be worth the start of a process.
+    """
 
     kernels: tuple[str, ...]
     sample: int | None = None
@@ -52,7 +56,7 @@ class ProveRequest:
     smt2: Path | None = None
     device: str = ANY.name
     generalises: bool = False
-    jobs: int = 1
+    jobs: int | None = 1
     budget: float | None = None
 
 
@@ -135,7 +139,7 @@ def prove_kernels(request: ProveRequest, progress: Progress = silent) -> ProveRe
     except KeyboardInterrupt:
         # What is known so far is still told; the command line ends with its own code.
         report.stopped_early = report.interrupted = True
-    report.findings.sort(key=lambda finding: str(finding["kernel"]))
+    report.sort([str(place) for place in places])
     report.seconds = time.perf_counter() - begin
     return report
 
@@ -150,7 +154,8 @@ def _prove(
     """Fill the report, until the kernels or the budget are at their end."""
     begin = time.perf_counter()
     done = 0
-    with closing(_work(settings, with_lines(places), request.jobs)) as working:
+    processes, size = _shares(request, len(places))
+    with closing(_work(settings, with_lines(places), processes, size)) as working:
         for found in working:
             report.read += found.read
             report.unreadable += found.unreadable
@@ -173,18 +178,29 @@ def _keep(certificate: Any, path: Path) -> None:
         raise InvalidInput(message, where=f"--certificate {path}") from None
 
 
-def _work(settings: Settings, items: Iterable[Item], processes: int) -> Generator[Proven]:
-    """In this process, or in several; in the order in which they are done.
+def _shares(request: ProveRequest, kernels: int) -> tuple[int, int]:
+    """How many processes, and how many kernels each is given at a time.
 
     A user's own function runs in a process of its own, one kernel at a time: it may crash.
     """
-    is_users = bool(heuristic_of(settings.optimizer))
-    if processes == 1 and not is_users:
+    is_users = bool(heuristic_of(request.optimizer))
+    if request.jobs is None:
+        processes = min(os.cpu_count() or 1, -(-kernels // KERNELS_A_TASK))
+    else:
+        processes = min(request.jobs, kernels)
+    size = 1 if is_users else min(KERNELS_A_TASK, -(-kernels // processes))
+    return processes, size
+
+
+def _work(
+    settings: Settings, items: Iterable[Item], processes: int, size: int
+) -> Generator[Proven]:
+    """In this process, or in several; in the order in which they are done."""
+    if processes == 1 and not heuristic_of(settings.optimizer):
         for item in items:
             yield prove_places(settings, [item])
         return
     waiting = iter(items)
-    size = 1 if is_users else KERNELS_A_TASK
     tasks = iter(lambda: list(itertools.islice(waiting, size)), [])
     with LastingPool(prove_places, settings, processes=processes, begin=begin_busy_worker) as pool:
         for task, future in pool.ended(tasks):

@@ -20,7 +20,7 @@ class ProveReport:
     """Counts over all kernels and sequences.
 
     `kernels` counts (kernel, sequence) pairs of which obligations were stated; `left_out` those of
-    which none were, by reason, and `left_out_first` the first of them. `engines` counts claims by
+    which none were, by reason, and `ones_left_out` one by one. `engines` counts claims by
     the engine that proved them.
     """
 
@@ -36,7 +36,7 @@ class ProveReport:
     engines: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
-    left_out_first: list[dict[str, Any]] = field(default_factory=list)
+    ones_left_out: list[dict[str, Any]] = field(default_factory=list)
     accepted_by_op: Counter[str] = field(default_factory=Counter)
     skipped_opts: Counter[str] = field(default_factory=Counter)
     differs: Counter[str] = field(default_factory=Counter)
@@ -99,15 +99,22 @@ class ProveReport:
 
     def _leave_out(self, done: Finished) -> None:
         self.left_out[done.reason] += 1
-        if len(self.left_out_first) < MOST_LEFT_OUT:
-            self.left_out_first.append(
-                {
-                    "kernel": done.kernel,
-                    "opts": [[opt.op.value, opt.axis, opt.amt] for opt in done.opts],
-                    "reason": done.reason,
-                    "detail": done.detail,
-                }
-            )
+        self.ones_left_out.append(
+            {
+                "kernel": done.kernel,
+                "opts": [[opt.op.value, opt.axis, opt.amt] for opt in done.opts],
+                "reason": done.reason,
+                "detail": done.detail,
+            }
+        )
+
+    def sort(self, kernels: list[str]) -> None:
+        """Tell everything in the order of the kernels, whichever was done first."""
+        order = {name: i for i, name in enumerate(kernels)}
+        for told in (self.findings, self.generalised, self.ones_left_out):
+            told.sort(key=lambda one: order[one["kernel"]])
+        self.faults.sort()
+        self.unreadable.sort()
 
     @property
     def obligations(self) -> int:
@@ -145,7 +152,7 @@ class ProveReport:
             "inherited": self.inherited,
             "differs": dict(sorted(self.differs.items())),
             "left_out": dict(sorted(self.left_out.items())),
-            "left_out_first": list(self.left_out_first),
+            "left_out_first": self.ones_left_out[:MOST_LEFT_OUT],
             "by_obligation": {k: dict(sorted(v.items())) for k, v in self.by_obligation.items()},
             "engines": dict(sorted(self.engines.items())),
             "median_ms": _ms(median(self.times)) if self.times else 0.0,

@@ -100,8 +100,7 @@ class _Run:
             optimizer=request.optimizer,
             is_strict=request.is_strict,
         )
-        processes = request.jobs or os.cpu_count() or 1
-        with Lanes(self._ended) as lanes, HostPool(settings, processes=processes) as host:
+        with Lanes(self._ended) as lanes, HostPool(settings, processes=self._processes()) as host:
             try:
                 self._drive(host, lanes)
             except KeyboardInterrupt:
@@ -114,6 +113,15 @@ class _Run:
         self.report.findings.sort(key=lambda ending: order[ending.pair.kernel])
         return self.report
 
+    def _processes(self) -> int:
+        """How many host processes: never more than there are tasks for."""
+        asked = self.request.jobs or os.cpu_count() or 1
+        return asked if self._goes_on() else min(asked, len(self.places))
+
+    def _goes_on(self) -> bool:
+        """Whether kernels are taken again and again, under other sequences."""
+        return self.request.cases is not None and isinstance(self.choice, RandomWalk)
+
     def _drive(self, host: HostPool, lanes: Lanes) -> None:
         for answer in host.map(self._tasks()):
             self._take(answer, lanes)
@@ -125,7 +133,7 @@ class _Run:
     def _tasks(self) -> Iterator[Task]:
         """Everything once; then, until enough cases have ended, drawn sequences anew."""
         yield from self._first_round()
-        if self.request.cases is None or not isinstance(self.choice, RandomWalk):
+        if not self._goes_on():
             return
         for round in itertools.count(1):
             chosen = [place for place in self.places if place in self.chosen]

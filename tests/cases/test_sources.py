@@ -66,8 +66,7 @@ def test_a_place_can_be_named_again(folder) -> None:
 
 def test_places_are_read_in_the_order_given(folder) -> None:
     lines = (4, 1, 1, 4)
-    specs = [f"{folder}/a.txt:{line}" for line in lines]
-    read = list(kernels(specs))
+    read = list(read_kernels(Place(folder / "a.txt", line) for line in lines))
     assert all(isinstance(source, KernelSource) for source in read)
     assert [source.place.line for source in read] == list(lines)
 
@@ -76,6 +75,12 @@ def test_one_bad_line_loses_nothing(folder) -> None:
     read = list(kernels([str(folder)]))
     assert len(read) == 7
     assert sum(isinstance(source, Unreadable) for source in read) == 1
+
+
+def test_a_place_that_is_named_twice_is_one(folder) -> None:
+    once = list_kernels([str(folder)])
+    again = f"{folder}/../{folder.name}"
+    assert list_kernels([str(folder), again, str(once[0])]) == once
 
 
 @pytest.mark.parametrize("text", ["vector", "no text"])

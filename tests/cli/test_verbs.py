@@ -69,6 +69,19 @@ def test_a_run_of_which_every_opt_is_refused_ends_in_5(tmp_path):
     assert ended.object["skipped_opts"] == {"amount-divides": 1}
 
 
+def test_what_is_named_twice_is_run_once(tmp_path):
+    path = case_file(tmp_path, "one", ADD)
+    twice = (path, path, tmp_path, "--device", "interp")
+    ended = command("run", *twice, *HERE, "--json")
+    assert ended.object["devices"] == ["interp"]
+    assert (ended.object["read"], ended.object["pairs"]) == (1, 1)
+    ended = command("replay", *twice, "--device", "interp", "--json")
+    assert ended.object["devices"] == ["interp"]
+    assert (ended.object["cases"], ended.object["outcomes"]) == (1, {"PASS": 1})
+    ended = command("fuzz", "--cases", 1, "--jobs", 1, *(2 * ("--device", "interp")), "--json")
+    assert ended.object["devices"] == ["interp"]
+
+
 def test_a_file_that_cannot_be_read_is_bad_input_but_the_rest_runs(tmp_path):
     case_file(tmp_path, "good", ADD)
     (tmp_path / "bad.json").write_text('{"schema": 1}')
@@ -88,6 +101,11 @@ def test_a_file_that_cannot_be_read_is_bad_input_but_the_rest_runs(tmp_path):
         (("run", "corpus", "--budget", "soon"), "soon"),
         (("run", "corpus", "--sample", "0"), "--sample"),
         (("run",), "KERNELS"),
+        (("run", "corpus", "--jobs", "100000"), "less than or equal to 512"),
+        (("prove", "corpus", "--jobs", "0"), "greater than or equal to 1"),
+        (("fuzz", "--jobs", "513"), "less than or equal to 512"),
+        (("selftest", "--jobs", "513"), "less than or equal to 512"),
+        (("prove", "corpus", "--engines", ""), "--engines"),
         (("show", "no-such-file"), "no-such-file"),
         (("replay", "no-such-file"), "no-such-file"),
         (("import", "no-such-file"), "no-such-file"),

@@ -11,11 +11,12 @@ import pytest
 
 from kernelref.cases.corpus import corpus_root
 from kernelref.errors import InvalidInput
-from kernelref.jobs.prove import ProveRequest, check_certificate, prove_kernels
+from kernelref.jobs.prove import ProveRequest, _shares, check_certificate, prove_kernels
 from kernelref.jobs.prove_kernel import Finished
 from kernelref.jobs.prove_report import ProveReport
 from kernelref.prove.portfolio import ENGINES
 from kernelref.report.prove import summary
+from tests.cli.command import command
 from tests.shared_bugs import KERNEL_FILES, kernel_file
 
 CORPUS = ("corpus",)
@@ -126,6 +127,38 @@ def test_two_processes_find_what_one_finds() -> None:
     assert one["kernels"] == two["kernels"] == 10
 
 
+@pytest.mark.parametrize(
+    ("jobs", "kernels", "optimizer", "shares"),
+    [
+        (None, 3, "reference", (1, 3)),
+        (None, 17, "reference", (3, 6)),
+        (None, 500, "reference", (4, 8)),
+        (1, 500, "reference", (1, 8)),
+        (2, 3, "reference", (2, 2)),
+        (300, 3, "reference", (3, 1)),
+        (2, 500, "reference:mine:choose", (2, 1)),
+    ],
+)
+def test_how_many_processes_there_are(
+    jobs, kernels, optimizer, shares, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    assert _shares(request(jobs=jobs, optimizer=optimizer), kernels) == shares
+
+
+def test_the_command_line_proves_on_every_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    monkeypatch.setattr("kernelref.jobs.prove._work", lambda *given: asked.append(given) or empty())
+    command("prove", "corpus")
+    command("prove", "corpus", "--jobs", 1)
+    assert [given[2] for given in asked] == [3, 1]
+
+
+def empty():
+    yield from ()
+
+
 @pytest.mark.parametrize("name", KERNEL_FILES)
 def test_real_kernels_under_hand_coded_opts_are_proved(name) -> None:
     rules = name.removesuffix(".txt.gz")
@@ -206,6 +239,16 @@ def test_a_heuristic_to_blame_is_blamed_kernel_by_kernel(
     assert all(says in one["detail"] for one in told["left_out_first"])
     lines = summary(report).splitlines()
     assert all(any(path in line and says in line for line in lines) for path in paths)
+
+
+def test_what_is_told_has_the_order_of_the_kernels() -> None:
+    report = ProveReport()
+    for name in ("k:10", "k:2", "k:1"):
+        report.add(Finished(name, reason="images"))
+        report.add(Finished(name, fault="lost"))
+    report.sort(["k:1", "k:2", "k:10"])
+    told = report.as_json()
+    assert [one["kernel"] for one in told["left_out_first"]] == ["k:1", "k:2", "k:10"]
 
 
 def test_of_many_that_are_left_out_the_first_are_told() -> None:

@@ -17,7 +17,8 @@ from kernelref.cases.sources import Place
 from kernelref.codegen.target import FULL, POCL
 from kernelref.errors import DeviceError, InvalidInput
 from kernelref.jobs import run_host
-from kernelref.jobs.run import RunRequest, run_kernels, with_lines
+from kernelref.jobs.progress import silent
+from kernelref.jobs.run import RunRequest, _Run, run_kernels, with_lines
 from kernelref.jobs.run_host import HostPool, Settings, Task
 from kernelref.jobs.run_prepare import Ready
 from kernelref.jobs.run_report import Ending
@@ -71,6 +72,16 @@ def test_a_refused_opt_is_skipped_and_counted_or_ends_a_strict_run(tmp_path):
     strict = run_kernels(RunRequest((str(tmp_path),), jobs=1, is_strict=True), watch=endings.append)
     assert strict.outcomes == {"REFUSED": 1}
     assert endings[0].reason in loose.skipped_opts
+
+
+@pytest.mark.parametrize(
+    ("opts", "cases", "processes"),
+    [("none", None, 1), ("random:1:2", None, 1), ("random:1:2", 2, 3), ("none", 2, 1)],
+)
+def test_there_are_no_more_processes_than_tasks(tmp_path, opts, cases, processes):
+    path = case_file(tmp_path, "one", ADD)
+    request = RunRequest((str(path),), opts=opts, cases=cases, jobs=3, devices=INTERP)
+    assert _Run(request, silent, None)._processes() == processes
 
 
 def test_a_budget_ends_a_run_and_says_so(tmp_path):
