@@ -144,7 +144,7 @@ class _Run:
         if result.is_finding:
             self.findings.add(result.key)
         rate = self.ended / max(time.monotonic() - self.started, 1e-9)
-        note = f"{rate:.0f}/s, {len(self.findings)} findings, {len(self.features)} features"
+        note = f"{rate:.0f}/s, findings: {len(self.findings)}, features: {len(self.features)}"
         self.progress(self.before + self.ended, self.request.cases, note)
 
     def finish(self) -> dict[str, Any]:

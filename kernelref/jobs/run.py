@@ -177,7 +177,7 @@ class _Run:
                 self.watch(ending)
             report = self.report
             total = self._total()
-            note = f"{len(report.findings)} findings" if report.findings else ""
+            note = f"findings: {len(report.findings)}" if report.findings else ""
             self.progress(report.pairs, total, note)
 
     def _total(self) -> int | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from kernelref.jobs.prove import Checked
 from kernelref.jobs.prove_report import ProveReport
-from kernelref.report.text import columns, counts, duration, in_one_line
+from kernelref.report.text import columns, counts, duration, in_one_line, many
 
 MOST_FINDINGS = 20
 MOST_LEFT_OUT = 5
@@ -21,7 +21,7 @@ def summary(report: ProveReport) -> str:
 
 def _lines(found: dict[str, Any]) -> Iterator[str]:
     yield (
-        f"{found['kernels']:,} kernels, {found['obligations']:,} obligations "
+        f"{many(found['kernels'], 'kernel')}, {many(found['obligations'], 'obligation')} "
         f"in {duration(found['seconds'])}, opts {found['opts']}, {found['optimizer']}"
     )
     answers = {
@@ -84,7 +84,7 @@ def check_summary(checked: Checked) -> str:
     """What a certificate's check found."""
     found = checked.as_json()
     lines = [
-        f"{found['obligations']} obligations derived again by {', '.join(found['asked'])}",
+        f"{many(found['obligations'], 'obligation')} derived again by {', '.join(found['asked'])}",
         *counts({name: found[name.lower()] for name in ANSWERS}),
         *(f"not as stated: {difference}" for difference in checked.differences),
         *columns(map(_row, found["findings"])),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kernelref.jobs.replay import ReplayReport
 from kernelref.jobs.run_report import Ending, RunReport
-from kernelref.report.text import columns, counts, duration, in_one_line
+from kernelref.report.text import columns, counts, duration, in_one_line, many
 
 MOST_FINDINGS = 20
 
@@ -18,7 +18,7 @@ def summary(report: RunReport) -> str:
 
 def _lines(report: RunReport) -> Iterator[str]:
     yield (
-        f"{report.read:,} kernels read, {report.run:,} run on {', '.join(report.devices)} "
+        f"{many(report.read, 'kernel')} read, {report.run:,} run on {', '.join(report.devices)} "
         f"in {duration(report.seconds)} ({report.per_second:.1f}/s), opts {report.opts}"
     )
     yield from counts(report.outcomes)
@@ -34,7 +34,7 @@ def _lines(report: RunReport) -> Iterator[str]:
         yield f"opts applied: {in_one_line(report.accepted_by_op)}"
     if report.opts_asked > report.opts_applied:
         yield (
-            f"{report.opts_applied:,} of {report.opts_asked:,} opts applied: refused because "
+            f"{report.opts_applied:,} of {many(report.opts_asked, 'opt')} applied: refused because "
             f"{in_one_line(report.skipped_opts)}"
         )
         if report.not_as_asked:
@@ -47,7 +47,7 @@ def _lines(report: RunReport) -> Iterator[str]:
     if report.inherited:
         yield f"{report.inherited:,} ended badly in what the published release does as well"
     if report.findings:
-        yield f"{len(report.findings):,} findings:"
+        yield f"{many(len(report.findings), 'finding')}:"
         yield from columns(_row(ending) for ending in report.findings[:MOST_FINDINGS])
         if len(report.findings) > MOST_FINDINGS:
             yield f"  and {len(report.findings) - MOST_FINDINGS:,} more (--json lists them all)"
@@ -60,7 +60,7 @@ def _row(ending: Ending) -> tuple[str, str, str]:
 def replay_summary(report: ReplayReport) -> str:
     """How many cases ended as they say, and each that did not."""
     lines = [
-        f"{report.cases:,} cases on {', '.join(report.devices)}: "
+        f"{many(report.cases, 'case')} on {', '.join(report.devices)}: "
         f"{report.as_expected:,} as expected, {report.failed:,} not",
         *counts(report.outcomes),
     ]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kernelref.fuzzing.mutants.kill import Kill
 from kernelref.jobs.selftest import STATUSES, SelftestReport
-from kernelref.report.text import columns, duration, in_one_line
+from kernelref.report.text import columns, duration, in_one_line, many
 
 
 def summary(report: SelftestReport) -> str:
@@ -16,7 +16,7 @@ def summary(report: SelftestReport) -> str:
 
 def _lines(report: SelftestReport) -> Iterator[str]:
     told = report.as_json()
-    yield f"{told['mutants']:,} mutants in {duration(report.seconds)}"
+    yield f"{many(told['mutants'], 'mutant')} in {duration(report.seconds)}"
     yield f"  {in_one_line({name.replace('_', ' '): told[name] for name in STATUSES})}"
     if report.interrupted:
         yield "stopped early: interrupted"
@@ -29,7 +29,7 @@ def _lines(report: SelftestReport) -> Iterator[str]:
         yield f"of wrong kernels the prover says: {in_one_line(told['by_proof'])}"
     yield from columns(_row(kill) for kill in report.kills)
     if report.proved_wrong:
-        yield f"{len(report.proved_wrong)} wrong kernels were proved:"
+        yield f"{many(len(report.proved_wrong), 'wrong kernel')} proved right:"
         yield from columns(
             (kill.mutant.name, kill.verdict.proof_probe) for kill in report.proved_wrong
         )

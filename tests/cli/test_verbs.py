@@ -52,7 +52,7 @@ def test_run_tells_a_person_what_it_did(tmp_path):
     case_file(tmp_path, "good", ADD)
     ended = command("run", tmp_path, *HERE)
     assert ended.code == Exit.CLEAN
-    assert "1 kernels read, 1 run on interp" in ended.out
+    assert "1 kernel read, 1 run on interp" in ended.out
     assert "32 of 32 compared" in ended.out
 
 
