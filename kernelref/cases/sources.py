@@ -7,6 +7,7 @@ what was chosen. What cannot be read is an item too, so that one bad line loses 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -21,6 +22,7 @@ from kernelref.ir.tinygrad_repr import Dialect, Reader, WrittenOpt, dialect_of
 from kernelref.opt.opt import Opt, OptOps
 
 CORPUS = "corpus"
+_NUMBERED = re.compile(r"(\D*)(\d*)")
 _TEXT_SUFFIXES = (".txt", ".log", ".gz")
 
 
@@ -138,6 +140,15 @@ def kernels(
 ) -> Iterator[KernelSource | Unreadable]:
     """List, sample and read in one step."""
     return read_kernels(sample(list_kernels(specs), count, seed))
+
+
+def in_order(messages: Iterable[str]) -> list[str]:
+    """Messages that begin with their places, by file and line."""
+
+    def key(message: str) -> list[tuple[str, int, str]]:
+        return [(text, len(digits), digits) for text, digits in _NUMBERED.findall(message)]
+
+    return sorted(messages, key=key)
 
 
 def opts_of(written: Iterable[WrittenOpt]) -> tuple[Opt, ...]:

@@ -11,7 +11,10 @@ different axes are accepted, all outputs have one shape (not only one size), dty
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import lru_cache
+
+import numpy as np
 
 from kernelref.errors import InvalidInput
 from kernelref.ir.ast import (
@@ -28,7 +31,7 @@ from kernelref.ir.ast import (
     postorder,
 )
 from kernelref.ir.dtype import BOOL, DType
-from kernelref.ir.index import Expr, Sint, Var, bounds, variables
+from kernelref.ir.index import Expr, Sint, Var, bounds, evaluate, variables
 from kernelref.ir.shapetracker import ShapeTracker
 from kernelref.ir.view import View
 
@@ -38,6 +41,8 @@ MAX_DIMS = 32
 MAX_VIEWS = 32
 MAX_BUFFER = 4096
 MAX_NUMBER = 1 << 62
+MOST_ASKED = 1 << 18
+"""Points of a stack of views that are asked one by one for their addresses."""
 
 _FLOAT_ONLY = frozenset({Op.EXP2, Op.LOG2, Op.SIN, Op.SQRT, Op.RECIP})
 _INT_ONLY = frozenset({Op.IDIV, Op.MOD, Op.SHL, Op.SHR})
@@ -126,8 +131,8 @@ def _variables(st: ShapeTracker) -> frozenset[Var]:
 def _fault(node: Node) -> str | None:
     """What is wrong with `node` by itself, given sources that are right."""
     match node:
-        case Load(st=st):
-            return _shapetracker_fault(st)
+        case Load(st=st, dtype=dtype):
+            return _shapetracker_fault(st) or _address_fault(st, dtype)
         case Constant(value, dtype, st):
             return _shapetracker_fault(st) or _constant_fault(value, dtype)
         case Store(dtype=dtype, st=st, value=value):
@@ -135,7 +140,7 @@ def _fault(node: Node) -> str | None:
                 return f"stores shape {_shown(value.shape)} into {_shown(st.shape)}"
             if value.dtype.value != dtype.value:
                 return f"stores {value.dtype} into {dtype}"
-            return _shapetracker_fault(st)
+            return _shapetracker_fault(st) or _address_fault(st, dtype)
         case Reduce(value=value, axes=axes):
             dims = len(value.shape)
             if len(set(axes)) != len(axes) or not all(0 <= axis < dims for axis in axes):
@@ -213,6 +218,62 @@ def _shapetracker_fault(st: ShapeTracker) -> str | None:
     except InvalidInput as error:
         return str(error)
     return None
+
+
+@lru_cache(maxsize=8192)
+def _address_fault(st: ShapeTracker, dtype: DType) -> str | None:
+    """Whether a valid point lies before its buffer, or behind an image, which says how large it is.
+
+    Symbols are looked at where all of them are least, and where all are greatest.
+    """
+    for bound in _extremes(st):
+        found = _reached(bound)
+        if found is None:
+            continue
+        lowest, highest = found
+        if lowest < 0:
+            return f"reaches element {lowest} of its buffer"
+        if dtype.image and highest >= math.prod(dtype.image):
+            return f"reaches element {highest} of an image of {math.prod(dtype.image)}"
+    return None
+
+
+def _extremes(st: ShapeTracker) -> Iterator[ShapeTracker]:
+    symbols = st.variables()
+    if not symbols:
+        yield st
+        return
+    yield st.bind({symbol.name: symbol.low for symbol in symbols})
+    yield st.bind({symbol.name: bounds(symbol)[1] for symbol in symbols})
+
+
+def _reached(st: ShapeTracker) -> tuple[int, int] | None:
+    """The least and the greatest valid address of a bound ShapeTracker; None where there is none.
+
+    Of several views all points are asked where there are few; where there are many, a view that the
+    others may keep inside its range is taken to be kept there.
+    """
+    within = _range_of(st.views[0])
+    if len(st.views) == 1 or within is None or within[0] >= 0:
+        return within
+    extents = [int(evaluate(extent, {})) for extent in st.shape]
+    if math.prod(extents) > MOST_ASKED:
+        return None
+    address, valid = st.address(list(np.indices(extents)))
+    reached = np.broadcast_to(address, extents)[np.broadcast_to(valid, extents)]
+    return (int(reached.min()), int(reached.max())) if reached.size else None
+
+
+def _range_of(view: View) -> tuple[int, int] | None:
+    """The least and the greatest address at which a bound view is valid."""
+    lowest = highest = int(evaluate(view.offset, {}))
+    for stride, mask in zip(view.strides, view.mask or [(0, n) for n in view.shape], strict=True):
+        begin, end = (int(evaluate(edge, {})) for edge in mask)
+        if begin >= end:
+            return None
+        ends = [at * int(evaluate(stride, {})) for at in (begin, end - 1)]
+        lowest, highest = lowest + min(ends), highest + max(ends)
+    return lowest, highest
 
 
 def _path(ast: Ast, target: Node) -> str:

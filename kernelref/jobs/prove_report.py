@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
+from kernelref.cases.sources import in_order
 from kernelref.jobs.prove_kernel import Finished
 from kernelref.prove.certificate import verdict_to_json
 from kernelref.prove.verdict import Answer
@@ -113,8 +114,8 @@ class ProveReport:
         order = {name: i for i, name in enumerate(kernels)}
         for told in (self.findings, self.generalised, self.ones_left_out):
             told.sort(key=lambda one: order[one["kernel"]])
-        self.faults.sort()
-        self.unreadable.sort()
+        self.faults = in_order(self.faults)
+        self.unreadable = in_order(self.unreadable)
 
     @property
     def obligations(self) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from kernelref.cases.lines import Line, open_lines
-from kernelref.cases.sources import Place, list_kernels, sample
+from kernelref.cases.sources import Place, in_order, list_kernels, sample
 from kernelref.codegen.target import FULL, Target
 from kernelref.jobs.choices import limits_of, rules_of
 from kernelref.jobs.opt_choice import Actions, RandomWalk, parse_opts
@@ -109,6 +109,7 @@ class _Run:
                 lanes.stop()
             lanes.join()
         self.report.seconds = time.monotonic() - self.started
+        self.report.unreadable = in_order(self.report.unreadable)
         order = {str(place): i for i, place in enumerate(self.places)}
         self.report.findings.sort(key=lambda ending: order[ending.pair.kernel])
         return self.report

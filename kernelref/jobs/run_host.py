@@ -17,7 +17,7 @@ from kernelref.cases.case import Case
 from kernelref.cases.lines import Line
 from kernelref.cases.sources import KernelSource, Place, Unreadable, read_at
 from kernelref.codegen.target import Target
-from kernelref.errors import DeviceError, KernelOptError, Unsupported
+from kernelref.errors import DeviceError, InvalidInput, KernelOptError, Unsupported
 from kernelref.jobs.choices import choices_for
 from kernelref.jobs.lasting_pool import LastingPool, loss_of
 from kernelref.jobs.opt_choice import OptChoice
@@ -91,6 +91,8 @@ def work(settings: Settings, task: Task) -> Answer:
         pairs = _pairs(settings, place, source)
         try:
             answer.prepared += _prepare(settings, source, pairs, task.round)
+        except InvalidInput as error:
+            answer.unreadable.append(f"{place}: {error}")
         except Exception as error:
             # Whatever goes wrong here is this kernel's ending, and the rest of the run goes on.
             answer.prepared += [failed(pair, error) for pair in pairs]
@@ -162,6 +164,8 @@ def _tried(subject: Subject, schedule: Schedule, pair: Pair, target: Target) -> 
     )
     try:
         return _told(_scheduled(subject, schedule, pair, target))
+    except InvalidInput:
+        raise  # about the kernel, whatever its schedule
     except Exception as error:
         return failed(pair, error)
 

@@ -149,7 +149,7 @@ class Walk(Generic[T]):
         if not stored.size and not valid.any():
             return np.zeros(address.shape, node.dtype.numpy)
         if address.min() < 0 or address.max() >= stored.size:
-            raise InvalidInput(f"reads outside its {stored.size} elements", where=repr(node))
+            raise InvalidInput(f"LOAD {node.buffer} reads outside its {stored.size} elements")
         return semantics.decode(stored.take(address), node.dtype)
 
     def reduce(self, reductions: Reductions, coordinates: Coordinates) -> list[T]:

@@ -12,6 +12,7 @@ from kernelref.cases.sources import (
     KernelSource,
     Place,
     Unreadable,
+    in_order,
     kernels,
     list_kernels,
     read_kernels,
@@ -75,6 +76,11 @@ def test_one_bad_line_loses_nothing(folder) -> None:
     read = list(kernels([str(folder)]))
     assert len(read) == 7
     assert sum(isinstance(source, Unreadable) for source in read) == 1
+
+
+def test_messages_have_the_order_of_their_lines() -> None:
+    ordered = ["a.txt:2:1: x", "a.txt:10:1: 7", f"a.txt:10:1: {'9' * 5000}", "b.txt: x"]
+    assert in_order(reversed(ordered)) == ordered
 
 
 def test_a_place_that_is_named_twice_is_one(folder) -> None:

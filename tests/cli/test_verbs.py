@@ -69,6 +69,36 @@ def test_a_run_of_which_every_opt_is_refused_ends_in_5(tmp_path):
     assert ended.object["skipped_opts"] == {"amount-divides": 1}
 
 
+BEFORE = LINE.replace("offset=0", "offset=-2", 1).replace("contiguous=True", "contiguous=False", 1)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "FILE", *HERE),
+        ("prove", "FILE"),
+        ("fuzz", "--kernels", "FILE", "--cases", 2, "--jobs", 1),
+        ("conform", "--kernels", "FILE"),
+        ("import", "FILE", "--out", "OUT"),
+        ("bench", "host", "FILE"),
+        ("bench", "oracle", "FILE"),
+        ("show", "FILE:1"),
+    ],
+    ids=lambda arguments: " ".join(map(str, arguments[:2])),
+)
+def test_a_kernel_that_reads_before_its_buffer_is_bad_input(tmp_path, arguments):
+    if arguments[0] == "conform" and installed("0.9.1") is None:
+        pytest.skip("no release is here")
+    dump = tmp_path / "dump.txt"
+    dump.write_text(f"{BEFORE}\n{LINE}\n")
+    places = {"FILE": dump, "FILE:1": f"{dump}:1", "OUT": tmp_path / "out"}
+    ended = command(*(places.get(word, word) for word in arguments))
+    assert ended.code == Exit.BAD_INPUT
+    lines = ended.err.splitlines()
+    says = f"{dump}:1: STORE 0 > LOAD 1: reaches element -2 of its buffer"
+    assert f"kernelref: {says}" in lines
+
+
 def test_what_is_named_twice_is_run_once(tmp_path):
     path = case_file(tmp_path, "one", ADD)
     twice = (path, path, tmp_path, "--device", "interp")

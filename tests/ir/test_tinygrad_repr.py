@@ -173,10 +173,13 @@ def test_symbolic_parts() -> None:
     pos = Var("pos", 1, 100)
     extent = "(NumNode(1)+Variable('pos', 1, 100))"
     symbolic = view(
-        f"({extent}, 4)", "(4, 1)", "(Variable('pos', 1, 100)*-2)", f"((0, {extent}), (0, 4))"
+        f"({extent}, 4)",
+        "(4, 1)",
+        "((Variable('pos', 1, 100)*-2)+200)",
+        f"((0, {extent}), (0, 4))",
     )
     (seen,) = value_of(store(load(tracker=st(symbolic)), tracker=st(symbolic))).st.views
-    assert seen == View((pos + 1, 4), (4, 1), pos * -2, ((0, pos + 1), (0, 4)))
+    assert seen == View((pos + 1, 4), (4, 1), pos * -2 + 200, ((0, pos + 1), (0, 4)))
     (plain,) = value_of(store(load(tracker=st(view(offset="NumNode(5)"))))).st.views
     assert plain.offset == 5
     assert isinstance(plain.offset, int)

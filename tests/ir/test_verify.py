@@ -191,6 +191,58 @@ def test_buffer_numbers(number: int) -> None:
     assert verify((stored(load(number=4095)),))
 
 
+def reading(*views: View, dtype: DType = FLOAT) -> Store:
+    return stored(Load(1, dtype, ShapeTracker(views)), FLOAT)
+
+
+N = Var("n", 1, 8)
+BEFORE = View.create((5,), (1,), -2)
+
+
+@pytest.mark.parametrize(
+    ("views", "element"),
+    [
+        ((BEFORE,), -2),
+        ((View.create((5,), (-1,), 3),), -1),
+        ((View.create((5,), (1,), -2, ((1, 5),)),), -1),
+        ((View.create((5,), (1,), -2, ((2, 5),)),), None),
+        ((View.create((5,), (1,), -9, ((2, 2),)),), None),
+        ((View.create((5,), (-1,), 4),), None),
+        # The second view shows the points from the third on, or one more.
+        ((BEFORE, View.create((3,), (1,), 2)), None),
+        ((BEFORE, View.create((4,), (1,), 1)), -1),
+        ((BEFORE, View.create((5,), (1,), 0, ((2, 5),))), None),
+        ((BEFORE, View.create((5,), (1,), 0, ((1, 5),))), -1),
+        # A stack of too many points to be asked is taken to be kept inside.
+        ((BEFORE, View.create((5, 1 << 20), (1, 0), 0)), None),
+        ((View.create((8,), (1,), N - 1),), None),
+        ((View.create((8,), (1,), N - 2),), -1),
+        ((View.create((8,), (1,), 7 - N),), -1),
+        ((View.create((8,), (-1,), N - 1, ((0, N),)),), None),
+    ],
+)
+def test_no_point_lies_before_its_buffer(views: tuple[View, ...], element: int | None) -> None:
+    if element is None:
+        verify((reading(*views),))
+    else:
+        said = fault(reading(*views))
+        assert said == f"STORE 0 > LOAD 1: reaches element {element} of its buffer"
+    st = ShapeTracker(views)
+    constant = Constant(1.0, FLOAT, ShapeTracker.from_shape(st.shape))
+    store = Store(0, FLOAT, st, constant)
+    if element is None:
+        verify((store,))
+    else:
+        assert fault(store) == f"STORE 0: reaches element {element} of its buffer"
+
+
+def test_no_point_lies_behind_an_image() -> None:
+    dtype = image(IMAGE_HALF, (2, 3, 4))
+    verify((reading(View.create((24,)), dtype=dtype),))
+    said = fault(reading(View.create((24,), (1,), 1), dtype=dtype))
+    assert said == "STORE 0 > LOAD 1: reaches element 24 of an image of 24"
+
+
 def test_a_variable_means_one_thing() -> None:
     def rows(high: int) -> Value:
         st = ShapeTracker.from_shape((4, 6)).shrink(

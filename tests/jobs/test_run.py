@@ -205,6 +205,25 @@ def test_a_task_of_a_later_round_is_not_read_again_when_it_is_lost(tmp_path):
     assert answer.round == 3
 
 
+def test_what_a_preparation_cannot_take_is_bad_input_with_its_place(tmp_path, monkeypatch):
+    def outside(*_arguments):
+        raise InvalidInput("LOAD 1 reads outside its 5 elements")
+
+    monkeypatch.setattr(run_host, "prepare", outside)
+    place = Place(case_file(tmp_path, "one", ADD))
+    settings = Settings(0, "own", None, None, (POCL, replace(FULL, name="interp")))
+    answer = run_host.work(settings, Task(((place, None),), is_run=True))
+    assert answer.unreadable == [f"{place}: LOAD 1 reads outside its 5 elements"]
+    assert answer.prepared == []
+
+
+def test_what_cannot_be_read_is_told_in_order(tmp_path):
+    dump = tmp_path / "dump.txt"
+    dump.write_text("nonsense\n" * 12)
+    found = run_kernels(RunRequest((str(dump),), jobs=2, devices=INTERP))
+    assert [int(said.split(":")[1]) for said in found.unreadable] == list(range(1, 13))
+
+
 def test_lines_come_with_their_places(tmp_path):
     dump, case = tmp_path / "a.txt", case_file(tmp_path, "case", ADD)
     dump.write_text("one\n\ntwo\nthree\n")
