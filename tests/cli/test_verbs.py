@@ -62,7 +62,7 @@ def test_a_run_of_which_every_opt_is_refused_ends_in_5(tmp_path):
     opts.write_text('[["UPCAST", 0, 5]]')
     ended = command("run", case, "--opts", opts, *HERE)
     assert ended.code == Exit.NOTHING_DONE
-    assert "0 of 1 opts applied: refused because 1 amount-divides" in ended.out
+    assert "0 of 1 opt applied: refused because 1 amount-divides" in ended.out
     assert "1 ran without any of the opts asked for" in ended.out
     ended = command("run", case, "--opts", opts, "--json", *HERE)
     assert ended.code == Exit.NOTHING_DONE
