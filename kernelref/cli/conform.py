@@ -51,7 +51,7 @@ def conform(
     if report["interrupted"]:
         raise KeyboardInterrupt
     if report["unreadable"]:
-        return unreadable(report["unreadable"])
+        return unreadable(report["unreadable"], report["read"], report["listed"])
     return exit_for(
         harness_errors=0,
         findings=report["findings_total"],

@@ -11,6 +11,8 @@ import enum
 import sys
 from collections.abc import Sequence
 
+from kernelref.report.text import many
+
 
 class Exit(enum.IntEnum):
     """What the process says when it ends."""
@@ -24,10 +26,19 @@ class Exit(enum.IntEnum):
     INTERRUPTED = 130
 
 
-def unreadable(messages: Sequence[str]) -> Exit:
-    """Name on stderr what could not be read; the exit code of that."""
+def unreadable(
+    messages: Sequence[str], looked_at: int | None = None, listed: int | None = None
+) -> Exit:
+    """Name on stderr what could not be read; the exit code of that.
+
+    Where that is known it says of how many, and whether there are more that nobody looked at.
+    """
     for line in messages:
         print(f"kernelref: {line}", file=sys.stderr)
+    if looked_at is not None:
+        said = f"{len(messages):,} of {many(looked_at, 'kernel')} looked at cannot be read"
+        more = f"; {listed:,} are there" if listed is not None and listed > looked_at else ""
+        print(f"kernelref: {said}{more}", file=sys.stderr)
     return Exit.BAD_INPUT
 
 

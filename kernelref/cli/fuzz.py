@@ -76,7 +76,7 @@ def fuzz(
     if report["interrupted"]:
         raise KeyboardInterrupt
     if report["unreadable"]:
-        return unreadable(report["unreadable"])
+        return unreadable(report["unreadable"], report["looked_at"], report["listed"])
     return exit_for(
         harness_errors=report["outcomes"].get("HARNESS_ERROR", 0),
         findings=report["findings_total"],

@@ -58,5 +58,5 @@ def import_log(
     if report.interrupted:
         raise KeyboardInterrupt
     if report.unreadable:
-        return unreadable(report.unreadable)
+        return unreadable(report.unreadable, report.lines)
     return Exit.CLEAN if report.cases else Exit.NOTHING_DONE

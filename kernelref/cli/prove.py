@@ -123,7 +123,7 @@ def prove(
     if report.interrupted:
         raise KeyboardInterrupt
     if report.unreadable:
-        return unreadable(report.unreadable)
+        return unreadable(report.unreadable, report.looked_at, report.listed)
     return exit_for(
         harness_errors=len(report.faults),
         findings=report.refuted - report.inherited,

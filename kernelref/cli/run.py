@@ -49,7 +49,7 @@ def run(
     if report.interrupted:
         raise KeyboardInterrupt
     if report.unreadable:
-        return unreadable(report.unreadable)
+        return unreadable(report.unreadable, report.read + len(report.unreadable))
     return exit_for(
         harness_errors=report.harness_errors,
         findings=len(report.findings),

@@ -10,10 +10,8 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from kernelref.cases.case import Case, Inputs, dump_case
-from kernelref.cases.sources import KernelSource, list_kernels, read_kernels, sample
 from kernelref.codegen.lower import lower
 from kernelref.codegen.program import Program
 from kernelref.codegen.target import Target
@@ -21,6 +19,7 @@ from kernelref.errors import KernelRefError, Unsupported
 from kernelref.fuzzing.campaign_check import Ending, Stage, Subject
 from kernelref.fuzzing.campaign_features import features_of
 from kernelref.fuzzing.campaign_feedback import GENERATION, Steering
+from kernelref.fuzzing.campaign_kernels import MOST_POINTS, SAMPLED, Taken, taken_of
 from kernelref.fuzzing.campaign_result import FINE, CaseResult, retold
 from kernelref.fuzzing.choose import Chooser, SeededChooser
 from kernelref.fuzzing.generate import generate_kernel
@@ -43,12 +42,7 @@ from kernelref.prove.verdict import Answer
 from kernelref.run.outcome import Outcome
 from kernelref.run.points import iteration_points, symbols
 
-SAMPLED = 256
-"""How many kernels of a file a campaign takes unless told otherwise."""
 MOST_OPTS = 6
-MOST_POINTS = 200_000
-"""Kernels of a file with more iteration points than this are left out."""
-
 LIMITS = (
     ("opencl", 60), ("metal", 10), ("amd", 8), ("cuda", 6), ("clang", 8), ("llvm", 8),
 )  # fmt: skip
@@ -70,6 +64,10 @@ class Plan:
     known: tuple[tuple[Opt, ...], ...] = ()
     proves: bool = True
     targets: tuple[Target, ...] = ()
+
+    def taken(self) -> Taken:
+        """What it takes of its files. Raises: InvalidInput."""
+        return taken_of(self.kernels, self.sampled, self.seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +208,7 @@ def choose_kernel(attempt: Attempt, taste: Taste | None = None) -> Ast:
     """
     chooser, plan = attempt.chooser, attempt.plan
     if plan.kernels:
-        kernels = kernels_of(plan)
+        kernels = plan.taken().kernels
         if not kernels:
             raise Unsupported("no-kernels", f"none of at most {MOST_POINTS:,} points")
         ast = kernels[attempt.number % len(kernels)]
@@ -222,34 +220,6 @@ def choose_kernel(attempt: Attempt, taste: Taste | None = None) -> Ast:
         attempt.variables[symbol.name] = chooser.integer(symbol.low, bounds(symbol)[1])
     attempt.points = iteration_points(ast, attempt.variables)
     return ast
-
-
-def kernels_of(plan: Plan) -> tuple[Ast, ...]:
-    """The kernels of the plan's files, without the large ones."""
-    return _read(plan.kernels, plan.sampled, plan.seed)[0]
-
-
-def unreadable_of(plan: Plan) -> tuple[str, ...]:
-    """What is malformed in the plan's files, where it would have been taken: one message each."""
-    return _read(plan.kernels, plan.sampled, plan.seed)[1]
-
-
-@lru_cache(maxsize=4)
-def _read(files: tuple[str, ...], count: int, seed: int) -> tuple[tuple[Ast, ...], tuple[str, ...]]:
-    kernels: list[Ast] = []
-    unreadable: list[str] = []
-    for item in read_kernels(sample(list_kernels(files), count, seed)):
-        if isinstance(item, KernelSource):
-            if _is_small(item.ast):
-                kernels.append(item.ast)
-        elif item.is_malformed:
-            unreadable.append(str(item.error))
-    return tuple(kernels), tuple(unreadable)
-
-
-def _is_small(ast: Ast) -> bool:
-    most = {symbol.name: bounds(symbol)[1] for symbol in symbols(ast)}
-    return iteration_points(ast, most) <= MOST_POINTS
 
 
 def optimised(attempt: Attempt, kernel: Kernel) -> Kernel:

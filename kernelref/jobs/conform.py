@@ -108,7 +108,9 @@ class Conform:
     ) -> ConformReport:
         """Heuristics on every kernel, then the walks."""
         started = time.monotonic()
-        places = sample(list_kernels(specs), count, self.seed)
+        listed = list_kernels(specs)
+        places = sample(listed, count, self.seed)
+        self.report.listed = len(listed)
         try:
             self._compare(places, sequences, length)
         except KeyboardInterrupt:

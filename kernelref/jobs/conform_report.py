@@ -44,7 +44,8 @@ class Finding:
 class ConformReport:
     """Counts over all kernels and steps.
 
-    `kernels` counts kernels compared under all limits; `hand_coded_equal` (and `engine_equal`)
+    `listed` counts the kernels that there are, `read` those that were looked at, and `kernels`
+    those compared under all limits; `hand_coded_equal` (and `engine_equal`)
     those whose opts and state after the heuristics agree under each of them. A step is one opt
     asked of both; it is equal when nothing differs. `traces` counts, by answer, refusals and
     breakages after which the release's kernel was not as before.
@@ -54,6 +55,7 @@ class ConformReport:
     rules: str
     limits: tuple[str, ...]
     seed: int
+    listed: int = 0
     read: int = 0
     kernels: int = 0
     unopened: int = 0
@@ -107,6 +109,7 @@ class ConformReport:
             "rules": self.rules,
             "limits": list(self.limits),
             "seed": self.seed,
+            "listed": self.listed,
             "read": self.read,
             "kernels": self.kernels,
             "unopened": self.unopened,

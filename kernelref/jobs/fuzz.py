@@ -16,8 +16,9 @@ from kernelref.cases.case import read_case
 from kernelref.cases.corpus import corpus_files
 from kernelref.errors import Unsupported
 from kernelref.fuzzing.campaign import Campaign, Pace
-from kernelref.fuzzing.campaign_case import SAMPLED, Plan, kernels_of, unreadable_of
+from kernelref.fuzzing.campaign_case import Plan
 from kernelref.fuzzing.campaign_features import is_pair
+from kernelref.fuzzing.campaign_kernels import SAMPLED, Taken
 from kernelref.fuzzing.campaign_result import CaseResult
 from kernelref.fuzzing.campaign_store import Store, StoredFinding
 from kernelref.jobs.fuzz_devices import DeviceRung
@@ -73,14 +74,15 @@ def fuzz(request: FuzzRequest, progress: Progress = silent) -> dict[str, Any]:
             targets=tuple(target_named(name) for name in request.devices if name != INTERPRETER),
         )
         # A campaign starts from readable kernels; a file without any leaves no store behind.
-        unreadable = unreadable_of(plan)
-        if plan.kernels and not kernels_of(plan) and not unreadable:
-            raise Unsupported("no-kernels", "none that can be read is small enough")
+        taken = plan.taken()
+        if plan.kernels and not taken.kernels and not taken.unreadable:
+            said = ", ".join(f"{number} {reason}" for reason, number in taken.counted().items())
+            raise Unsupported("no-kernels", f"of {taken.looked_at} looked at: {said}")
         with (
             Store(request.store or Path(scratch), plan) as store,
             DeviceRung(request.optimizer, plan.targets) as devices,
         ):
-            return _Run(request, store, progress, devices, unreadable).finish()
+            return _Run(request, store, progress, devices, taken).finish()
 
 
 def known_sequences() -> tuple[tuple[Opt, ...], ...]:
@@ -105,10 +107,10 @@ class _Run:
         store: Store,
         progress: Progress,
         devices: DeviceRung,
-        unreadable: tuple[str, ...],
+        taken: Taken,
     ) -> None:
         self.request = request
-        self.unreadable = unreadable
+        self.taken = taken
         self.store = store
         self.progress = progress
         self.started = time.monotonic()
@@ -151,7 +153,7 @@ class _Run:
         """Run, then look into the store."""
         interrupted = False
         try:
-            if not self.request.kernels or kernels_of(self.store.plan):
+            if not self.request.kernels or self.taken.kernels:
                 self.campaign.run()
         except KeyboardInterrupt:
             interrupted = True
@@ -169,7 +171,10 @@ class _Run:
             "optimizer": self.request.optimizer,
             "devices": list(self.request.devices),
             "kernels": list(self.request.kernels),
-            "unreadable": list(self.unreadable),
+            "listed": self.taken.listed,
+            "looked_at": self.taken.looked_at,
+            "left_out": self.taken.counted(),
+            "unreadable": list(self.taken.unreadable),
             "seed": self.request.seed,
             "store": str(store.path) if self.request.store else None,
             "cases": sum(outcomes.values()),

@@ -67,6 +67,7 @@ Item = tuple[Place, Line | None]
 class Proven:
     """What came of some places."""
 
+    looked_at: int
     read: int
     unreadable: list[str]
     finished: list[Finished]
@@ -74,7 +75,7 @@ class Proven:
 
 def prove_places(settings: Settings, items: list[Item]) -> Proven:
     """Read and prove the kernels at some places."""
-    found = Proven(0, [], [])
+    found = Proven(len(items), 0, [], [])
     for place, line in items:
         source = read_at(place, line)
         if isinstance(source, Unreadable):
@@ -123,7 +124,8 @@ def prove_kernels(request: ProveRequest, progress: Progress = silent) -> ProveRe
         generalises=request.generalises,
         target=_target(request),
     )
-    places = sample(list_kernels(request.kernels), request.sample, request.seed)
+    listed = list_kernels(request.kernels)
+    places = sample(listed, request.sample, request.seed)
     if request.certificate is not None and len(places) != 1:
         raise InvalidInput(f"of one kernel, not of {len(places)}", where="--certificate")
     report = ProveReport(
@@ -133,6 +135,7 @@ def prove_kernels(request: ProveRequest, progress: Progress = silent) -> ProveRe
         request.seed,
         settings.portfolio.engines,
     )
+    report.listed = len(listed)
     begin = time.perf_counter()
     try:
         _prove(request, settings, places, report, progress)
@@ -157,6 +160,7 @@ def _prove(
     processes, size = _shares(request, len(places))
     with closing(_work(settings, with_lines(places), processes, size)) as working:
         for found in working:
+            report.looked_at += found.looked_at
             report.read += found.read
             report.unreadable += found.unreadable
             for finished in found.finished:
@@ -214,7 +218,7 @@ def _proven(settings: Settings, task: list[Item], future: Future[Proven]) -> Pro
     except (ProcessExpired, BrokenProcessPool) as error:
         loss = loss_of(error)
     lost = [_lost(settings, place, loss) for place, _ in task]
-    return Proven(len(task), [], lost)
+    return Proven(len(task), len(task), [], lost)
 
 
 def _lost(settings: Settings, place: Place, loss: str) -> Finished:

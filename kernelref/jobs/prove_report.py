@@ -20,9 +20,10 @@ MOST_LEFT_OUT = 20
 class ProveReport:
     """Counts over all kernels and sequences.
 
-    `kernels` counts (kernel, sequence) pairs of which obligations were stated; `left_out` those of
-    which none were, by reason, and `ones_left_out` one by one. `engines` counts claims by
-    the engine that proved them.
+    `listed` counts the kernels that there are, `looked_at` those of the sample that were come to,
+    `read` those of them that could be read. `kernels` counts (kernel, sequence) pairs of
+    which obligations were stated; `left_out` those of which none were, by reason, and
+    `ones_left_out` one by one. `engines` counts claims by the engine that proved them.
     """
 
     opts: str = "own"
@@ -30,6 +31,8 @@ class ProveReport:
     optimizer: str = "reference"
     seed: int = 0
     asked: tuple[str, ...] = ()
+    listed: int = 0
+    looked_at: int = 0
     read: int = 0
     kernels: int = 0
     answers: Counter[Answer] = field(default_factory=Counter)
@@ -142,6 +145,8 @@ class ProveReport:
             "rules": self.rules,
             "seed": self.seed,
             "asked": list(self.asked),
+            "listed": self.listed,
+            "looked_at": self.looked_at,
             "read": self.read,
             "kernels": self.kernels,
             "obligations": self.obligations,

@@ -92,6 +92,7 @@ def work(settings: Settings, task: Task) -> Answer:
         try:
             answer.prepared += _prepare(settings, source, pairs, task.round)
         except InvalidInput as error:
+            answer.read -= 1
             answer.unreadable.append(f"{place}: {error}")
         except Exception as error:
             # Whatever goes wrong here is this kernel's ending, and the rest of the run goes on.

@@ -29,6 +29,8 @@ def summary(report: dict[str, Any]) -> str:
 def _lines(report: dict[str, Any]) -> Iterator[str]:
     yield _cases(report)
     yield _way(report)
+    if report["left_out"] or report["unreadable"] or report["looked_at"] < report["listed"]:
+        yield _taken(report)
     yield from ("", "how the cases ended:", *counts(report["outcomes"]))
     if report["unsupported"]:
         yield f"unsupported: {in_one_line(report['unsupported'])}"
@@ -56,6 +58,13 @@ def _cases(report: dict[str, Any]) -> str:
     earlier = f"; {before:,} more by earlier calls" if before else ""
     rate = f"{report['cases_per_second']:.1f}/s"
     return f"{text} ({report['new_cases']:,} in {duration(report['seconds'])}, {rate}{earlier})"
+
+
+def _taken(report: dict[str, Any]) -> str:
+    """What was taken of the kernels of files."""
+    without = report["left_out"] | ({"unreadable": n} if (n := len(report["unreadable"])) else {})
+    not_taken = f"; not taken: {in_one_line(without)}" if without else ""
+    return f"looked at {report['looked_at']:,} of {many(report['listed'], 'kernel')}{not_taken}"
 
 
 def _way(report: dict[str, Any]) -> str:

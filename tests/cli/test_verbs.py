@@ -69,6 +69,26 @@ def test_a_run_of_which_every_opt_is_refused_ends_in_5(tmp_path):
     assert ended.object["skipped_opts"] == {"amount-divides": 1}
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [("prove", "FILE"), ("conform", "--kernels", "FILE"), ("run", "FILE", *HERE)],
+    ids=lambda arguments: arguments[0],
+)
+def test_of_how_many_some_cannot_be_read_is_said(tmp_path, arguments):
+    if arguments[0] == "conform" and installed("0.9.1") is None:
+        pytest.skip("no release is here")
+    dump = tmp_path / "dump.txt"
+    dump.write_text(3 * "nonsense\n" + f"{LINE}\n")
+    ended = command(*(dump if word == "FILE" else word for word in arguments), "--sample", 3)
+    if arguments[0] == "run":  # which reads them all
+        assert "kernelref: 3 of 4 kernels looked at cannot be read\n" in ended.err
+    else:
+        named = sum(f"{dump}:{line}:" in ended.err for line in (1, 2, 3))
+        said = f"kernelref: {named} of 3 kernels looked at cannot be read; 4 are there\n"
+        assert said in ended.err
+    assert ended.code == Exit.BAD_INPUT
+
+
 BEFORE = LINE.replace("offset=0", "offset=-2", 1).replace("contiguous=True", "contiguous=False", 1)
 
 

@@ -191,6 +191,28 @@ def test_lines_that_cannot_be_read_are_named_whatever_the_others_do(tmp_path):
         assert ended.object["cases"] == cases
 
 
+def test_what_is_taken_of_a_file_is_told(tmp_path):
+    line = text_of(kernel(buffer(1, (4,)) * 2.0), Dialect.V0_9_1)
+    large = text_of(kernel(buffer(1, (1 << 20,)) * 2.0), Dialect.V0_9_1)
+    vector = line.replace("dtypes.float", "dtypes._float4")
+    dump = tmp_path / "dump.txt"
+    dump.write_text("\n".join([line, "nonsense", large, vector] + 4 * [line]) + "\n")
+    ended = command("fuzz", "--kernels", dump, "--cases", 2, "--jobs", 1, "--json")
+    found = ended.object
+    assert (found["listed"], found["looked_at"]) == (8, 8)
+    assert found["left_out"] == {"large": 1, "vector-dtype": 1}
+    assert "1 of 8 kernels looked at cannot be read" in ended.err
+    ended = command("fuzz", "--kernels", dump, "--cases", 2, "--jobs", 1, "--sample", 7)
+    assert "kernelref: 1 of 7 kernels looked at cannot be read; 8 are there" in ended.err
+    assert "looked at 7 of 8 kernels; not taken: 1 large, 1 unreadable, 1 vector-dtype" in ended.out
+    for text, said in ((large, "1 large"), (vector, "1 vector-dtype")):
+        alone = tmp_path / f"{said}.txt"
+        alone.write_text(f"{text}\n")
+        ended = command("fuzz", "--kernels", alone, "--cases", 2, "--jobs", 1)
+        assert ended.code == 5
+        assert f"no-kernels: of 1 looked at: {said}" in ended.err
+
+
 def test_a_campaign_that_executed_nothing_is_not_clean(tmp_path):
     path = tmp_path / "large.json"
     write_case(Case(kernel(buffer(1, (1 << 20,)) * 2.0), title="large"), path)

@@ -215,6 +215,7 @@ def test_what_a_preparation_cannot_take_is_bad_input_with_its_place(tmp_path, mo
     answer = run_host.work(settings, Task(((place, None),), is_run=True))
     assert answer.unreadable == [f"{place}: LOAD 1 reads outside its 5 elements"]
     assert answer.prepared == []
+    assert answer.read == 0
 
 
 def test_what_cannot_be_read_is_told_in_order(tmp_path):

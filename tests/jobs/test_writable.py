@@ -58,7 +58,7 @@ def test_every_option_that_names_a_place_to_write_is_bad_input_at_once(
     def never(*_arguments: object) -> None:
         raise AssertionError("work was done")
 
-    for verb in ("prove.prove_places", "fuzz.unreadable_of", "import_log.read_kernels"):
+    for verb in ("prove.prove_places", "fuzz.Store", "import_log.read_kernels"):
         monkeypatch.setattr(f"kernelref.jobs.{verb}", never)
     arguments = [tmp_path / "file" if word == "LOG" else word for word in option]
     ended = command(*arguments, tmp_path / "file" / "place")
