@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from kernelref.errors import Unsupported
 from kernelref.fuzzing.campaign_case import MOST_OPTS, Attempt, fell
-from kernelref.fuzzing.campaign_check import Ending, Stage, Subject
+from kernelref.fuzzing.campaign_check import LEAVES_TRACES, Ending, Stage, Subject
 from kernelref.fuzzing.campaign_result import FINE
 from kernelref.fuzzing.generate_opts import is_moderate
 from kernelref.ir.ast import Ast
@@ -172,9 +172,7 @@ class Changed:
                 if not changed:
                     return None
                 self.attempt.asked = opt
-                ending = Ending(
-                    Stage.OPTS, Outcome.BROKE, f"{opt}: {reason}", "refusal-leaves-traces"
-                )
+                ending = Ending(Stage.OPTS, Outcome.BROKE, f"{opt}: {reason}", LEAVES_TRACES)
                 known = opt.op is OptOps.TC or self.release.release.version == "0.8.0"
                 return self._told(ending, is_inherited=known)
             case Broke() as broke:

@@ -42,6 +42,10 @@ class Stage(enum.Enum):
     DEVICE = "device"
 
 
+LEAVES_TRACES = "refusal-leaves-traces"
+"""Why an opt is a finding that a release refuses, and that changed its kernel all the same."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ending:
     """How far a kernel came: the last stage, its outcome and what there is to say.

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from kernelref.codegen.lower import lower
 from kernelref.codegen.target import FULL, Target
 from kernelref.errors import Unsupported
+from kernelref.fuzzing.campaign_check import LEAVES_TRACES
 from kernelref.ir.ast import Ast, Load, postorder
 from kernelref.ir.dtype import BFLOAT16, DOUBLE, HALF
 from kernelref.jobs.conform_draw import Drawer
@@ -66,7 +67,9 @@ def prepare_release(
 ) -> Iterator[Prepared]:
     """One prepared pair for each sequence of opts and each device.
 
-    `expects` is the outcome that the kernel's case says it has, `release` a process of the release
+    `expects` is the outcome that the kernel's case says it has. Where that is BROKE, an opt of a
+    list that the release refuses, and that changed its kernel all the same, is how it broke.
+    `release` a process of the release
     to ask instead of this process's own.
     Raises: InvalidInput, ReleaseMissingError, WorkerError; Unsupported when the release has no
     words for the AST, or when it says no one thing.
@@ -75,7 +78,13 @@ def prepare_release(
     check_order(subject.source.ast)
     expected = subject.expected
     for scheduled in schedules(
-        release, subject.source.ast, subject.source.opts, choice, limits, salt=subject.source.name
+        release,
+        subject.source.ast,
+        subject.source.opts,
+        choice,
+        limits,
+        salt=subject.source.name,
+        are_traces_wrong=expects == Outcome.BROKE.value,
     ):
         for target in targets:
             pair = Pair(subject.name, target.name, expects=expects)
@@ -203,6 +212,7 @@ def schedules(
     limits: Limits,
     *,
     salt: str = "",
+    are_traces_wrong: bool = False,
 ) -> Iterator[Scheduled]:
     """Each sequence that the choice means, on a kernel of its own.
 
@@ -210,13 +220,13 @@ def schedules(
     """
     match choice:
         case Named("own"):
-            yield _listed(release.open(ast, limits), own or ())
+            yield _listed(release.open(ast, limits), own or (), are_traces_wrong)
         case Named("none"):
             yield _listed(release.open(ast, limits), ())
         case Named(name):
             yield _chosen(release.open(ast, limits), Heuristics(name))
         case Listed(opts):
-            yield _listed(release.open(ast, limits), opts)
+            yield _listed(release.open(ast, limits), opts, are_traces_wrong)
         case RandomWalk(seed, length):
             yield _random(
                 release,
@@ -233,12 +243,19 @@ def _seed(text: str) -> int:
     return random.Random(text).getrandbits(32)
 
 
-def _listed(session: InstalledSession | Refused | Broke, opts: tuple[Opt, ...]) -> Scheduled:
+def _listed(
+    session: InstalledSession | Refused | Broke,
+    opts: tuple[Opt, ...],
+    are_traces_wrong: bool = False,
+) -> Scheduled:
     if not isinstance(session, InstalledSession):
         return Scheduled(None, broke=session.reason)
     refused: list[tuple[Opt, str]] = []
     for opt in opts:
         answer = session.apply(opt)
+        if are_traces_wrong and isinstance(answer, Refused) and answer.changed:
+            session.close()
+            return Scheduled(None, broke=f"{LEAVES_TRACES}: {opt}: {answer.reason}")
         if not isinstance(answer, Accepted):
             refused.append((opt, answer.reason))
     return Scheduled(session, tuple(refused), asked=len(opts))

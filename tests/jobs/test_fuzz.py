@@ -320,6 +320,16 @@ RELEASE, CHANGED = "tinygrad==0.9.1", "tinygrad@/a folder"
         ("reference", "WRONG_VALUE (pocl) at device: LOCAL", "replay f --device pocl"),
         (RELEASE, "WRONG_VALUE at optimised: LOCAL+UPCAST", "replay f --device interp"),
         (RELEASE, "BROKE (IndexError: at x) at opts: TC", "replay f --device interp"),
+        (
+            RELEASE,
+            "BROKE (refusal-leaves-traces) at opts: TC",
+            f"run f --optimizer {RELEASE} --device interp",
+        ),
+        (
+            CHANGED,
+            "BROKE (refusal-leaves-traces) at opts: TC",
+            f"run f --optimizer '{CHANGED}' --device interp",
+        ),
         (RELEASE, "BROKE (x) at device", f"run f --optimizer {RELEASE} --device pocl"),
         (CHANGED, "WRONG_VALUE (x refuted) at proof: TC", f"prove f --optimizer '{CHANGED}'"),
         (CHANGED, "CRASH (pocl) at device: TC", f"run f --optimizer '{CHANGED}' --device pocl"),
@@ -328,7 +338,8 @@ RELEASE, CHANGED = "tinygrad==0.9.1", "tinygrad@/a folder"
 def test_the_command_that_tries_a_finding_again_fits_where_it_was_found(optimizer, kind, command):
     report = {"optimizer": optimizer, "devices": ["interp", "pocl"]}
     stage = StoredFinding(kind, 1, 0, "", None).stage
-    assert again(report, {"stage": stage, "file": "f"}) == f"kernelref {command}"
+    found = {"kind": kind, "stage": stage, "file": "f"}
+    assert again(report, found) == f"kernelref {command}"
 
 
 def test_the_command_says_what_is_wrong_with_its_arguments(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from kernelref.cases.case import Case, write_case
 from kernelref.cases.corpus import corpus_root
 from kernelref.cases.sources import KernelSource, kernels
-from kernelref.codegen.target import POCL, Target
+from kernelref.codegen.target import FULL, POCL, Target
 from kernelref.errors import Unsupported
 from kernelref.ir.builder import buffer, kernel
 from kernelref.jobs.opt_choice import OptChoice, parse_opts
@@ -23,10 +24,12 @@ from kernelref.opt.limits import OPENCL
 from kernelref.opt.opt import Opt, OptOps
 from kernelref.optimizers.names import opened_release
 from kernelref.optimizers.releases import ReleaseMissingError, release
+from kernelref.run.devices import INTERPRETER
 from kernelref.run.isolate import DevicePool
 from kernelref.run.outcome import Outcome
 
 ROOT = corpus_root()
+INTERP = replace(FULL, name=INTERPRETER)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -193,3 +196,26 @@ def test_random_sequences_differ_between_kernels_and_not_between_runs() -> None:
 
     assert opts("a") == opts("a")
     assert len({opts(salt) for salt in "abcd"}) > 1
+
+
+@pytest.mark.parametrize(
+    ("opts", "expects", "outcome", "says"),
+    [
+        ("own", "BROKE", Outcome.BROKE, "refusal-leaves-traces: TC(0, 2): "),
+        ("own", "WRONG_VALUE", Outcome.UNSUPPORTED, ""),
+        ("none", "BROKE", Outcome.UNSUPPORTED, ""),
+    ],
+)
+def test_a_case_shows_a_refusal_that_leaves_traces(
+    opts: str, expects: str, outcome: Outcome, says: str
+) -> None:
+    """A campaign's case holds the refused opt and expects BROKE; others count a refusal."""
+    found = source("known/refused-tensor-core-leaves-padding")
+    assert found.case is not None
+    subject, limits = Subject.of(found, seed=1), found.case.limits
+    (ending,) = prepare_release(
+        subject, "tinygrad==0.9.1", parse_opts(opts), limits, (INTERP,), expects
+    )
+    assert isinstance(ending, Ending)
+    assert ending.outcome is outcome
+    assert ending.detail.startswith(says)
