@@ -82,18 +82,18 @@ def _of_factor(step: Step, ast: Ast, factor: Factor) -> Iterator[Part]:
     real = _evaluate(where, is_padded=False)
     at_padding = _evaluate(where, is_padded=True, real=real)
     touched = _touched(where)
-    axes = list(factor.coarse)
+    axes = ", ".join(map(str, factor.coarse))
     for node in postorder(ast):
         if isinstance(node, Reduce) and where.sums(node):
             received = at_padding[node.value]
             if _is_harmless(node, received, real[node.value]):
                 continue
-            yield _try_inputs(where, f"{node.op.name} over axes {axes} receives {received}")
+            yield _try_inputs(where, f"{node.op.name} over axis {axes} receives {received}")
             return
         if isinstance(node, Alu) and _may_trap(node, at_padding, touched):
             yield _try_to_trap(where, node)
             return
-    yield Shown(ENGINE, f"padding of axes {axes}")
+    yield Shown(ENGINE, f"padding of axis {axes}")
 
 
 def _is_harmless(reduce: Reduce, padded: Range, real: Range) -> bool:
@@ -182,6 +182,9 @@ class Fill:
 
     values: Mapping[int, float]
 
+    def __str__(self) -> str:
+        return ", ".join(f"buffer {n} full of {v}" for n, v in self.values.items()) or "no inputs"
+
     def __call__(self, buffer: int, dtype: DType, address: Array) -> Array:
         """What a buffer holds at some addresses."""
         value = self.values[buffer]
@@ -224,7 +227,7 @@ def _try_inputs(where: Padded, suspicion: str) -> Part:
             for store in where.ast:
                 wanted, found = before.value(store.value, {}), after.value(store.value, {})
                 if not _same(wanted, found):
-                    says = f"{suspicion}; with inputs {dict(fill.values)} the result is"
+                    says = f"{suspicion}; with {fill} the right result and the one it has are"
                     subject = f"output {store.buffer}"
                     return Failure(Witness(subject, says, (), wanted.item(), found.item()))
     except Unsupported as error:
@@ -248,7 +251,7 @@ def _try_to_trap(where: Padded, node: Alu) -> Part:
             after = _measures(where, fill)[1]
             found = _trap(after, node, node.src, point)
             if found:
-                says = f"{suspicion}; with inputs {dict(fill.values)}"
+                says = f"{suspicion}; with {fill}"
                 place = tuple(point.get(axis, 0) for axis in range(len(extents)))
                 return Failure(Witness("a padded point", says, place, "no trap", found))
     except Unsupported as error:
@@ -257,7 +260,9 @@ def _try_to_trap(where: Padded, node: Alu) -> Part:
 
 
 def _trap(after: Measure, node: Alu, sources: Sequence[Value], point: Mapping[int, int]) -> str:
-    """The operands for which the op is undefined here, or ""."""
+    """The operands for which the op is undefined here, in words, or ""."""
     operands = [after.value(source, point) for source in sources]
     bad = semantics.undefined_where(node.op, operands, sources[-1].dtype.value)
-    return str([o.item() for o in operands]) if bad is not None and bool(np.any(bad)) else ""
+    if bad is None or not bool(np.any(bad)):
+        return ""
+    return f"a trap on {', '.join(str(operand.item()) for operand in operands)}"

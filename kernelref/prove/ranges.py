@@ -29,6 +29,10 @@ class Range:
     nan: bool = False
     minus: bool = True
 
+    def __str__(self) -> str:
+        numbers = str(self.low) if self.low == self.high else f"{self.low} to {self.high}"
+        return f"{numbers} or NaN" if self.nan else numbers
+
     @property
     def is_zero(self) -> bool:
         """Whether it is nothing but 0."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -65,6 +66,7 @@ RIGHT = {
     "max of what is not negative": reduced(MAX, Alu(Op.MAX, (load(1), constant(0.0)))),
     "max of unsigned": reduced(MAX, load(1, UINT8), UINT8),
 }
+PYTHON = re.compile(r"\w\(\w+=|[\[{<]")
 WRONG = {
     "sum of powers": reduced(SUM, Alu(Op.EXP2, (load(1),))),
     "sum of reciprocals": reduced(SUM, Alu(Op.RECIP, (load(1),))),
@@ -92,6 +94,7 @@ def test_what_can_is_refuted_by_inputs(name) -> None:
     assert found.answer is Answer.REFUTED, found
     assert found.witness is not None
     assert found.witness.expected != found.witness.found
+    assert not PYTHON.search(str(found)), "a value is told as Python spells it, not in words"
 
 
 def test_an_output_axis_may_be_padded_unless_something_traps() -> None:

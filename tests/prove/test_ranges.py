@@ -148,6 +148,12 @@ def test_what_is_known_exactly_stays_exact() -> None:
     assert applied(Op.ADD, [Range(0, 3), Range(1, 2)], UINT32) == Range(1, 5)
 
 
+def test_a_range_reads_as_words() -> None:
+    assert str(Range(1, 1)) == "1"
+    assert str(Range(-2, 3.5)) == "-2 to 3.5"
+    assert str(Range(0, 0, nan=True, minus=False)) == "0 or NaN"
+
+
 def test_the_bits_of_a_zero_are_known_with_its_sign() -> None:
     assert converted(PLUS_ZERO, FLOAT, UINT32, bitcast=True).is_zero
     assert not converted(ZERO, FLOAT, UINT32, bitcast=True).is_zero

@@ -25,6 +25,9 @@ class Counters:
     groups: int
     upcasts: int
 
+    def __str__(self) -> str:
+        return f"{self.locals} local, {self.groups} grouped and {self.upcasts} upcast axes"
+
 
 def count(axes: Sequence[Axis]) -> Counters:
     """The counters of typed axes."""
@@ -64,7 +67,7 @@ def typed(
     start_upcasts = len(full) - counters.upcasts
     first_local, end_groups = first - counters.locals, first + counters.groups
     if not 0 <= first_local <= first <= end_groups <= start_upcasts <= len(full):
-        raise Unsupported("counters-do-not-fit", f"{counters} on {tuple(full)}")
+        raise Unsupported("counters-do-not-fit", f"{counters} on ({', '.join(map(str, full))})")
     types: list[AxisType] = []
     for i, axis in enumerate(axes):
         reduced = full[i] != output[i]

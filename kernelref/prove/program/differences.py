@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import assert_never
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from kernelref.prove.program.values import (
     Loaded,
     Node,
     Summed,
+    Symbol,
     Table,
 )
 from kernelref.prove.terms import at
@@ -108,18 +110,28 @@ def equations(table: Table, mine: Id, wanted: Id) -> Iterator[Equation]:
                 raise Unlike(f"{spelled(one_node)} for {spelled(two_node)}")
 
 
-def spelled(node: object) -> str:
+def spelled(node: Node) -> str:
     """A term in a few words."""
     match node:
         case Loaded(buffer, _, address, valid):
             return f"element {address} of buffer {buffer} where {valid}"
         case Summed(op, _, items):
             over = sorted({f"{v.name} <= {v.high}" for binders, _, _ in items for v in binders})
-            return f"{op.name} of {sum(n for _, _, n in items)} terms over {over}"
+            number = sum(n for _, _, n in items)
+            terms = f"{op.name} of {number} term{'' if number == 1 else 's'}"
+            return f"{terms} over {', '.join(over)}" if over else terms
         case Applied(op):
             return op.name
+        case Guarded(valid):
+            return f"a term where {valid}"
+        case Const(text):
+            return text
+        case Symbol(value):
+            return str(value)
+        case Converted(_, dtype, bitcast):
+            return f"{'BITCAST' if bitcast else 'CAST'} to {dtype}"
         case _:
-            return str(node)
+            assert_never(node)
 
 
 def _items(look: Look, one: Summed, two: Summed) -> list[tuple[Id, Id]]:

@@ -31,6 +31,12 @@ def test_counts_of_typed_axes() -> None:
     assert count([Axis(2, kind) for kind in kinds]) == Counters(2, 2, 2)
 
 
+def test_counts_that_do_not_fit_are_told_in_words() -> None:
+    with pytest.raises(Unsupported) as raised:
+        typed(Counters(0, -1, 1), (8, 4), (8, 4), ())
+    assert raised.value.detail == "0 local, -1 grouped and 1 upcast axes on (8, 4)"
+
+
 def test_typed_is_the_inverse_of_count() -> None:
     kinds = [T.GLOBAL, T.LOCAL, T.GROUP_REDUCE, T.GROUP_UPCAST, T.REDUCE, T.UPCAST, T.UNROLL]
     axes = tuple(Axis(2, kind) for kind in kinds)
