@@ -27,6 +27,7 @@ from kernelref.fuzzing.campaign_release import release_ladder
 from kernelref.fuzzing.campaign_result import CaseResult
 from kernelref.jobs.collector import begin_busy_worker
 from kernelref.jobs.fuzz_devices import with_launches
+from kernelref.jobs.orphan import deaf_from_birth
 from kernelref.run.outcome import Outcome
 
 CASE_SECONDS = 60.0
@@ -95,7 +96,16 @@ def _alarm(seconds: float) -> Iterator[None]:
 def process_pool(jobs: int) -> Executor:
     """Worker processes that start from nothing, so that they hold no state of the parent's."""
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(jobs, mp_context=context, initializer=begin_busy_worker)
+    return _ProcessPool(jobs, mp_context=context, initializer=begin_busy_worker)
+
+
+class _ProcessPool(ProcessPoolExecutor):
+    """It starts a process, where one more is needed, when work is handed in."""
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Hand in one call."""
+        with deaf_from_birth():
+            return super().submit(fn, *args, **kwargs)
 
 
 class DaskExecutor(Executor):

@@ -12,6 +12,8 @@ from typing import Generic, Self, TypeVar
 
 from pebble import ProcessExpired, ProcessPool
 
+from kernelref.jobs.orphan import deaf_from_birth
+
 MOST_TRIES = 3
 """How often a task is given out where the pool is lost with it."""
 
@@ -51,7 +53,10 @@ class LastingPool(Generic[SettingsT, TaskT, AnswerT]):
 
     def _new_pool(self) -> ProcessPool:
         context = multiprocessing.get_context("spawn")
-        return ProcessPool(self._processes, context=context, initializer=self._begin)
+        pool = ProcessPool(self._processes, context=context, initializer=self._begin)
+        with deaf_from_birth():
+            assert pool.active  # which starts it
+        return pool
 
     def ended(self, tasks: Iterable[TaskT]) -> Iterator[tuple[TaskT, Future[AnswerT]]]:
         """The tasks that ended, in the order in which they do; they are taken lazily.

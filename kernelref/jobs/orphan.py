@@ -10,6 +10,25 @@ import multiprocessing
 import os
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
+
+
+@contextmanager
+def deaf_from_birth() -> Iterator[None]:
+    """Processes that are started here, or by threads that are, never hear of Ctrl-C.
+
+    `begin_worker` comes after Python has started and imported: a process that is interrupted before
+    prints a traceback that says nothing to anybody.
+    """
+    # Python starts this helper with the first process, and lets interrupts in again when it has.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def begin_worker() -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 from concurrent.futures.process import BrokenProcessPool
 
 import pytest
 from pebble import ProcessExpired
 
+from kernelref.jobs.fuzz_work import process_pool
 from kernelref.jobs.lasting_pool import LastingPool, loss_of
 from kernelref.jobs.orphan import begin_worker
 
@@ -23,6 +27,35 @@ def test_the_other_tasks_are_done() -> None:
         ended = dict(pool.ended([1, -9, 2]))
     assert isinstance(ended.pop(-9).exception(), ProcessExpired)
     assert {task: future.result() for task, future in ended.items()} == {1: 11, 2: 12}
+
+
+def held(settings: int, task: int) -> bool:
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def nothing() -> None:
+    """Where `begin_worker` has not come yet."""
+
+
+def lasting() -> bool:
+    with LastingPool(held, 0, processes=1, begin=nothing) as pool:
+        ((_, future),) = pool.ended([1])
+        return future.result()
+
+
+def of_a_campaign() -> bool:
+    with process_pool(1) as executor:
+        return executor.submit(held, 0, 1).result()
+
+
+@pytest.mark.parametrize("pool", [lasting, of_a_campaign])
+def test_a_process_is_deaf_to_interrupts_from_its_birth_and_its_parent_is_not(pool) -> None:
+    # Asked in a new process, where nothing was started yet.
+    asks = (
+        f"from tests.jobs import test_lasting_pool as t; print(t.{pool.__name__}(), t.held(0, 0))"
+    )
+    ended = subprocess.run([sys.executable, "-c", asks], capture_output=True, text=True)
+    assert ended.stdout == "True False\n", ended.stderr
 
 
 @pytest.mark.parametrize(
