@@ -68,8 +68,8 @@ def prepare_release(
     """One prepared pair for each sequence of opts and each device.
 
     `expects` is the outcome that the kernel's case says it has. Where that is BROKE, an opt of a
-    list that the release refuses, and that changed its kernel all the same, is how it broke.
-    `release` a process of the release
+    list at which the release falls over, or that it refuses after it changed its kernel, is how it
+    broke. `release` a process of the release
     to ask instead of this process's own.
     Raises: InvalidInput, ReleaseMissingError, WorkerError; Unsupported when the release has no
     words for the AST, or when it says no one thing.
@@ -84,7 +84,7 @@ def prepare_release(
         choice,
         limits,
         salt=subject.source.name,
-        are_traces_wrong=expects == Outcome.BROKE.value,
+        is_to_break=expects == Outcome.BROKE.value,
     ):
         for target in targets:
             pair = Pair(subject.name, target.name, expects=expects)
@@ -212,21 +212,22 @@ def schedules(
     limits: Limits,
     *,
     salt: str = "",
-    are_traces_wrong: bool = False,
+    is_to_break: bool = False,
 ) -> Iterator[Scheduled]:
     """Each sequence that the choice means, on a kernel of its own.
 
-    `salt` names the kernel, so that random sequences differ between kernels. Raises: Unsupported.
+    `salt` names the kernel, so that random sequences differ between kernels. `is_to_break`: an opt
+    of a list at which the release falls over, or which leaves traces, ends it. Raises: Unsupported.
     """
     match choice:
         case Named("own"):
-            yield _listed(release.open(ast, limits), own or (), are_traces_wrong)
+            yield _listed(release.open(ast, limits), own or (), is_to_break)
         case Named("none"):
             yield _listed(release.open(ast, limits), ())
         case Named(name):
             yield _chosen(release.open(ast, limits), Heuristics(name))
         case Listed(opts):
-            yield _listed(release.open(ast, limits), opts, are_traces_wrong)
+            yield _listed(release.open(ast, limits), opts, is_to_break)
         case RandomWalk(seed, length):
             yield _random(
                 release,
@@ -246,16 +247,19 @@ def _seed(text: str) -> int:
 def _listed(
     session: InstalledSession | Refused | Broke,
     opts: tuple[Opt, ...],
-    are_traces_wrong: bool = False,
+    is_to_break: bool = False,
 ) -> Scheduled:
     if not isinstance(session, InstalledSession):
         return Scheduled(None, broke=session.reason)
     refused: list[tuple[Opt, str]] = []
     for opt in opts:
         answer = session.apply(opt)
-        if are_traces_wrong and isinstance(answer, Refused) and answer.changed:
+        if is_to_break and isinstance(answer, Refused) and answer.changed:
             session.close()
             return Scheduled(None, broke=f"{LEAVES_TRACES}: {opt}: {answer.reason}")
+        if is_to_break and isinstance(answer, Broke):
+            session.close()
+            return Scheduled(None, broke=f"{answer.kind}: {opt}: {answer.reason}")
         if not isinstance(answer, Accepted):
             refused.append((opt, answer.reason))
     return Scheduled(session, tuple(refused), asked=len(opts))

@@ -6,13 +6,13 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from kernelref.fuzzing.campaign_check import LEAVES_TRACES
 from kernelref.report.text import columns, counts, duration, in_one_line, many
 
 MOST_FINDINGS = 20
 INTERPRETER = "interp"
-DEVICE, PROOF = "device", "proof"
+DEVICE, PROOF, OPEN, OPTS = "device", "proof", "open", "opts"
 """The stages that another verb than `replay` shows."""
+BROKE = "BROKE "
 
 ALONE = {
     "history": "only after other kernels: not in a process of the release that served this case "
@@ -126,7 +126,7 @@ def again(report: dict[str, Any], kind: dict[str, Any]) -> str:
     """The command that ends a finding's case as it ended.
 
     Below the devices a published release was stood in for by its rule set, which the case names. A
-    changed one is asked itself.
+    changed one is asked itself, and so is each that fell over.
     """
     optimizer, file = report["optimizer"], shlex.quote(kind["file"])
     of = f" --optimizer {shlex.quote(optimizer)}" if optimizer.startswith("tinygrad") else ""
@@ -134,8 +134,8 @@ def again(report: dict[str, Any], kind: dict[str, Any]) -> str:
         devices = [name for name in report["devices"] if name != INTERPRETER]
         on = "".join(f" --device {name}" for name in devices)
         return f"kernelref {'run' if of else 'replay'} {file}{of}{on}"
-    if LEAVES_TRACES in kind["kind"]:
-        # The release's answer shows it; our copy leaves no traces, and no text need be run.
+    if of and kind["kind"].startswith(BROKE) and kind["stage"] in (OPEN, OPTS):
+        # The release itself shows it, where our copy may not, and no text need be run.
         return f"kernelref run {file}{of} --device {INTERPRETER}"
     if kind["stage"] == PROOF or "@" in of:
         return f"kernelref prove {file}{of}"

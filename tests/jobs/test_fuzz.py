@@ -319,7 +319,13 @@ RELEASE, CHANGED = "tinygrad==0.9.1", "tinygrad@/a folder"
         ("reference", "WRONG_VALUE (x refuted) at proof: LOCAL", "prove f"),
         ("reference", "WRONG_VALUE (pocl) at device: LOCAL", "replay f --device pocl"),
         (RELEASE, "WRONG_VALUE at optimised: LOCAL+UPCAST", "replay f --device interp"),
-        (RELEASE, "BROKE (IndexError: at x) at opts: TC", "replay f --device interp"),
+        (
+            RELEASE,
+            "BROKE (IndexError: at x) at opts: TC",
+            f"run f --optimizer {RELEASE} --device interp",
+        ),
+        ("reference", "BROKE (x) at opts: TC", "replay f --device interp"),
+        (CHANGED, "BROKE (x) at open", f"run f --optimizer '{CHANGED}' --device interp"),
         (
             RELEASE,
             "BROKE (refusal-leaves-traces) at opts: TC",

@@ -22,6 +22,8 @@ from kernelref.jobs.run_report import Ending
 from kernelref.jobs.run_subject import Subject
 from kernelref.opt.limits import OPENCL
 from kernelref.opt.opt import Opt, OptOps
+from kernelref.optimizers.installed import InstalledSession
+from kernelref.optimizers.interface import Broke
 from kernelref.optimizers.names import opened_release
 from kernelref.optimizers.releases import ReleaseMissingError, release
 from kernelref.run.devices import INTERPRETER
@@ -219,3 +221,23 @@ def test_a_case_shows_a_refusal_that_leaves_traces(
     assert isinstance(ending, Ending)
     assert ending.outcome is outcome
     assert ending.detail.startswith(says)
+
+
+def test_a_case_shows_an_opt_at_which_the_release_falls_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def falls(session: InstalledSession, opt: Opt) -> Broke:
+        return Broke("IndexError", "list index")
+
+    monkeypatch.setattr(InstalledSession, "apply", falls)
+    found = source("known/refused-tensor-core-leaves-padding")
+    assert found.case is not None
+    subject, limits = Subject.of(found, seed=1), found.case.limits
+    ends = []
+    for expects in ("BROKE", "PASS"):
+        made = prepare_release(
+            subject, "tinygrad==0.9.1", parse_opts("own"), limits, (INTERP,), expects
+        )
+        ends += [(item.outcome, item.detail) for item in made if isinstance(item, Ending)]
+    assert ends[0] == (Outcome.BROKE, "IndexError: TC(0, 2): list index")
+    assert ends[1][0] is Outcome.UNSUPPORTED
