@@ -33,7 +33,7 @@ from kernelref.ir.ast import (
 from kernelref.ir.dtype import BOOL, DType
 from kernelref.ir.index import Expr, Sint, Var, bounds, evaluate, variables
 from kernelref.ir.shapetracker import ShapeTracker
-from kernelref.ir.view import View
+from kernelref.ir.view import View, valid_reach
 
 MAX_DEPTH = 256
 MAX_NODES = 100_000
@@ -266,14 +266,9 @@ def _reached(st: ShapeTracker) -> tuple[int, int] | None:
 
 def _range_of(view: View) -> tuple[int, int] | None:
     """The least and the greatest address at which a bound view is valid."""
-    lowest = highest = int(evaluate(view.offset, {}))
-    for stride, mask in zip(view.strides, view.mask or [(0, n) for n in view.shape], strict=True):
-        begin, end = (int(evaluate(edge, {})) for edge in mask)
-        if begin >= end:
-            return None
-        ends = [at * int(evaluate(stride, {})) for at in (begin, end - 1)]
-        lowest, highest = lowest + min(ends), highest + max(ends)
-    return lowest, highest
+    ranges = view.mask or [(0, n) for n in view.shape]
+    is_empty = any(int(evaluate(begin, {})) >= int(evaluate(end, {})) for begin, end in ranges)
+    return None if is_empty else valid_reach(view)
 
 
 def _path(ast: Ast, target: Node) -> str:

@@ -14,7 +14,7 @@ from kernelref.fuzzing.campaign_case import Attempt, in_words
 from kernelref.fuzzing.campaign_check import Ending, Stage
 from kernelref.fuzzing.campaign_result import FINE as HOST_FINE
 from kernelref.fuzzing.campaign_result import CaseResult, Confirmed, retold
-from kernelref.jobs.fuzz_ran import RUNS_ON_DEVICES, not_run, not_run_anywhere, subject_of
+from kernelref.jobs.fuzz_ran import RUNS_ON_DEVICES, is_own, not_run, not_run_anywhere, subject_of
 from kernelref.jobs.opt_choice import Listed
 from kernelref.jobs.run_beside import is_same, published_name
 from kernelref.jobs.run_prepare import Prepared, Ready
@@ -49,9 +49,9 @@ def with_changed_launches(attempt: Attempt, result: CaseResult) -> CaseResult:
     except KernelRefError as error:
         ending = Ending(Stage.DEVICE, Outcome.HARNESS_ERROR, str(error), type(error).__name__)
         return replace(result, ending=ending, case=dump_case(retold(case, ending)))
-    result = replace(result, not_run=not_run(i for i in prepared if i.pair.base != PUBLISHED))
+    result = replace(result, not_run=not_run(filter(is_own, prepared)))
     fallen = [item for item in prepared if isinstance(item, Ran) and item.outcome not in FINE]
-    if any(item.pair.base != PUBLISHED for item in fallen):
+    if any(map(is_own, fallen)):
         found = finished_changed(replace(result, case=result.case or dump_case(case)), fallen)
         is_text = found.is_finding and found.ending.stage is Stage.DEVICE
         return _confirmed(found, attempt, subject) if is_text else found
@@ -113,9 +113,7 @@ def finished_changed(result: CaseResult, endings: list[Ran]) -> CaseResult:
 
     What is refuted or wrong on the host stays so: inputs may hide it from a device.
     """
-    own = sorted(
-        (ran for ran in endings if ran.pair.base != PUBLISHED), key=lambda ran: ran.pair.device
-    )
+    own = sorted(filter(is_own, endings), key=lambda ran: ran.pair.device)
     result = replace(result, not_run=(*result.not_run, *not_run(own)))
     said = "; ".join(f"{ran.pair.device}: {ran.outcome.value} {ran.detail}".rstrip() for ran in own)
     if result.ending.outcome not in HOST_FINE:

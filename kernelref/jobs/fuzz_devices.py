@@ -21,13 +21,13 @@ from kernelref.fuzzing.campaign_check import Ending, Stage
 from kernelref.fuzzing.campaign_result import CaseResult, Confirmed, retold
 from kernelref.jobs.fuzz_blame import Blame
 from kernelref.jobs.fuzz_changed import finished_changed, is_changed, with_changed_launches
-from kernelref.jobs.fuzz_ran import RUNS_ON_DEVICES, not_run, not_run_anywhere, subject_of
+from kernelref.jobs.fuzz_ran import RUNS_ON_DEVICES, is_own, not_run, not_run_anywhere, subject_of
 from kernelref.jobs.opt_choice import Listed
 from kernelref.jobs.run_judge import judged
 from kernelref.jobs.run_lanes import BATCH, LARGE_NBYTES, SHORT, STOP_SECONDS
 from kernelref.jobs.run_prepare import Prepared, Ready, prepare
 from kernelref.jobs.run_release import prepare_release
-from kernelref.jobs.run_report import FINE, PUBLISHED, Pair
+from kernelref.jobs.run_report import FINE, Pair
 from kernelref.jobs.run_report import Ending as Ran
 from kernelref.jobs.run_subject import Subject
 from kernelref.opt.opt import Opt
@@ -89,11 +89,6 @@ def _broken(result: CaseResult, broken: Ran, attempt: Attempt, subject: Subject)
             return told.marked(Confirmed.FRESH, Outcome.BROKE)
         last = next((item.outcome for item in made if isinstance(item, Ran)), Outcome.PASS)
     return result.marked(Confirmed.HISTORY, last)
-
-
-def own(pair: Pair) -> bool:
-    """Whether it is of the optimizer under test, and not of the published release beside it."""
-    return pair.base != PUBLISHED
 
 
 def _breaks(item: Prepared) -> TypeGuard[Ran]:
@@ -178,7 +173,7 @@ class DeviceRung:
         """Queue the launches of a case."""
         name = str(result.number)
         with self._lock:
-            texts = {it.pair.device: it.launch.source for it in result.launches if own(it.pair)}
+            texts = {it.pair.device: it.launch.source for it in result.launches if is_own(it)}
             self._waiting[name] = _Waiting(
                 replace(result, launches=()), len(result.launches), texts
             )
@@ -216,9 +211,7 @@ class DeviceRung:
         if is_text and (self._is_release or self._is_changed):
             outcome = result.ending.outcome
             device = min(
-                ran.pair.device
-                for ran in waiting.endings
-                if own(ran.pair) and ran.outcome is outcome
+                ran.pair.device for ran in waiting.endings if is_own(ran) and ran.outcome is outcome
             )
             self._lanes[device].put(_Failed(result, waiting.texts.get(device, "")))
         else:

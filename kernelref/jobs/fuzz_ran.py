@@ -11,6 +11,7 @@ from kernelref.errors import Unsupported
 from kernelref.fuzzing.campaign_case import Attempt
 from kernelref.ir.tinygrad_repr import Dialect
 from kernelref.jobs.run_prepare import Prepared
+from kernelref.jobs.run_report import PUBLISHED
 from kernelref.jobs.run_report import Ending as Ran
 from kernelref.jobs.run_subject import Subject
 from kernelref.run.outcome import Outcome
@@ -24,6 +25,11 @@ def subject_of(attempt: Attempt, case: Case) -> Subject:
     place = Place(Path(str(attempt.number)))
     source = KernelSource(place, case.ast, None, Dialect.V0_9_1, case)
     return Subject.of(source, seed=0)
+
+
+def is_own(item: Prepared) -> bool:
+    """Whether it is of the optimizer under test, and not of the published release beside it."""
+    return item.pair.base != PUBLISHED
 
 
 def not_run(items: Iterable[Prepared]) -> tuple[str, ...]:

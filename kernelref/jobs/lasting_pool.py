@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import signal
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -13,6 +12,7 @@ from typing import Generic, Self, TypeVar
 from pebble import ProcessExpired, ProcessPool
 
 from kernelref.jobs.orphan import deaf_from_birth
+from kernelref.run.isolate import signal_name
 
 MOST_TRIES = 3
 """How often a task is given out where the pool is lost with it."""
@@ -105,9 +105,3 @@ def loss_of(error: ProcessExpired | BrokenProcessPool) -> str:
         return f"ended at once, {MOST_TRIES} times"
     code = error.exitcode
     return f"was killed by {signal_name(-code)}" if code < 0 else f"ended with code {code}"
-
-
-def signal_name(number: int) -> str:
-    """`SIGKILL`; real-time signals have numbers only."""
-    known = {sig.value: sig.name for sig in signal.Signals}
-    return known.get(number, f"signal {number}")

@@ -251,7 +251,7 @@ def _ending(error: BaseException | None, folder: Path) -> LaunchResult:
         return LaunchResult(Outcome.TIMEOUT, f"no end while {stage}")
     if code == -signal.SIGKILL or any(word in words for word in _MEMORY_WORDS):
         return LaunchResult(Outcome.OUT_OF_MEMORY, f"the worker was ended while {stage}{said}")
-    cause = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+    cause = signal_name(-code) if code < 0 else f"exit code {code}"
     return LaunchResult(Outcome.CRASH, f"{cause} while {stage}{said}")
 
 
@@ -274,3 +274,9 @@ def _read_progress(folder: Path) -> int | None:
     path = folder / "progress"
     text = path.read_text() if path.exists() else ""
     return int(text) if text.strip() else None
+
+
+def signal_name(number: int) -> str:
+    """`SIGKILL`; real-time signals have numbers only."""
+    known = {sig.value: sig.name for sig in signal.Signals}
+    return known.get(number, f"signal {number}")

@@ -6,12 +6,14 @@ import pytest
 
 from kernelref.fuzzing.choose import SeededChooser
 from kernelref.fuzzing.generate_opts import (
+    FEW_UPCAST,
     Memory,
     OptSequence,
     changed,
     edge,
     fitting,
     generate_sequence,
+    is_moderate,
     walk,
 )
 from kernelref.ir.builder import buffer, kernel
@@ -20,6 +22,7 @@ from kernelref.opt.limits import PRESETS
 from kernelref.opt.opt import Opt, OptOps
 from tests.fuzzing.made import MADE
 
+UPCASTS = (Opt(OptOps.UPCAST, 0, 8), Opt(OptOps.UPCAST, 0, 4), Opt(OptOps.UPCAST, 0, 4))
 MATMUL = Kernel.open(kernel(buffer(1, (32, 24)) @ buffer(2, (24, 48))))
 
 
@@ -30,6 +33,17 @@ def test_most_walks_reach_their_length():
             len(walk(SeededChooser(seed), Kernel.open(ast), length=3).kernel.applied_opts)
         )
     assert sorted(lengths)[len(lengths) // 4] >= 2
+
+
+def test_one_walk_in_five_may_take_more_registers_than_the_others():
+    wide = Kernel.open(kernel(buffer(1, (8, 8, 8, 8)) + buffer(2, (8, 8, 8, 8))))
+    rest = [
+        walk(SeededChooser(seed), wide, length=3, known=[UPCASTS]).kernel for seed in range(300)
+    ]
+    assert all(map(is_moderate, rest))
+    many = sum(not is_moderate(one, FEW_UPCAST) for one in rest)
+    few = sum(is_moderate(one, FEW_UPCAST) and not is_moderate(one, 16) for one in rest)
+    assert 0 < many < few
 
 
 def test_walks_apply_every_op_of_the_sound_rules():

@@ -206,7 +206,7 @@ BEFORE = View.create((5,), (1,), -2)
         ((View.create((5,), (-1,), 3),), -1),
         ((View.create((5,), (1,), -2, ((1, 5),)),), -1),
         ((View.create((5,), (1,), -2, ((2, 5),)),), None),
-        ((View.create((5,), (1,), -9, ((2, 2),)),), None),
+        ((View((5,), (1,), -9, ((2, 2),)),), None),
         ((View.create((5,), (-1,), 4),), None),
         # The second view shows the points from the third on, or one more.
         ((BEFORE, View.create((3,), (1,), 2)), None),
